@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .conformance import parity as parity
     from .conformance import parity_steps as parity_steps
     from .conformance import probing_texts as probing_texts
+    from .conformance import rounding as rounding
     from .errors import BertLensError as BertLensError
     from .errors import CaptureError as CaptureError
     from .errors import ExportError as ExportError
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from .widgets import TaskView as TaskView
     from .widgets.teaching import classroom as classroom
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 __getattr__, __dir__, __all__ = lazy(__name__, __file__, "__version__")
 
 

@@ -147,9 +147,7 @@ class Lens:
             lens_of_language_model: Lens = registered("masked_language_model")()
             lens_of_language_model.made = "bl.Lens.embedded(mlm=True)"
             return lens_of_language_model
-        with offline_model.quietly():
-            loaded = loading.load(offline_model.folder())
-        lens = cls(loaded.module, loaded.tokenizer)
+        lens = cls(*offline_model.load())
         lens.borrowed.name, lens.made = offline_model.NAME, "bl.Lens.embedded()"
         return lens
 

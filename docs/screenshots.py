@@ -70,10 +70,7 @@ SENTENCES = (
 TAKEN = {
     "survey": "[data-testid=survey]",
     "task": ".bl-task",
-    "matter": "[data-testid=matter]",
-    "why": "[data-testid=why]",
     "table": "[data-testid=table]",
-    "TaskView": ".bl-task",
     "NeuronView": "[data-testid=neurons]",
     "NormView": "[data-testid=norms]",
     "GateView": "[data-testid=gates]",

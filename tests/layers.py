@@ -26,7 +26,8 @@ LAYERS = (
     ("survey", "export"),
     ("comparison", "sars_cov_2"),
     ("training",),
-    ("conformance", "lessons", "plots", "search", "tasks"),
+    ("conformance", "lessons", "plots", "search"),
+    ("tasks",),
     ("reports", "widgets"),
     ("cli", "sphinxext"),
 )

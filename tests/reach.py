@@ -196,7 +196,11 @@ def mentions(place: Place) -> Mentions:
             if getattr(line, "name", "") == place.fixture:
                 found.read(line, known)
         return found
-    found.modules.update(resolved(name) for _, name in imports(tree(place.path), home))
+    for _, name in imports(tree(place.path), home):
+        parts = name.split(".")[:-1]  # a package may give a name of another one
+        found.modules.update(
+            [resolved(name), *filter(is_package, (".".join(parts[:n]) for n in range(2, len(parts) + 1)))]
+        )
     if home != "bertlens":  # its strings are those of `registered`
         found.read(tree(place.path), known)
     return found

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .atomic import replacing as replacing
     from .atomic import text_file as text_file
     from .atomic import text_or_path as text_or_path
+    from .batch_work import PartialNote as PartialNote
+    from .batch_work import checkpoints as checkpoints
+    from .batch_work import partial_work as partial_work
     from .chunks import ordered as ordered
     from .dataframes import pd as pd
     from .interrupts import Stop as Stop

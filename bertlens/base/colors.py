@@ -8,6 +8,7 @@ colour, in grey print and to colour-blind eyes. Zero has the colour of the panel
 from __future__ import annotations
 
 import base64
+from functools import cache
 
 import numpy as np
 
@@ -189,13 +190,17 @@ def _between(nodes: np.ndarray, n: int) -> np.ndarray:
     return np.floor(np.stack(channels, axis=1) + 0.5).astype(np.uint8)
 
 
+@cache
 def table(scale: str, theme: str) -> np.ndarray:
-    """uint8 (256, 3). `scale` "weight": entry 0 is zero. "signed": entries 127 and 128 are zero, 0 is the most
-    negative (NEGATIVE), 255 the most positive (POSITIVE)."""
+    """uint8 (256, 3), read-only. `scale` "weight": entry 0 is zero. "signed": entries 127 and 128 are zero, 0 is the
+    most negative (NEGATIVE), 255 the most positive (POSITIVE)."""
     arms = _nodes(scale, theme)
     if len(arms) == 1:
-        return _between(arms[0], 256)
-    return np.concatenate([_between(arms[0], 128)[::-1], _between(arms[1], 128)])
+        shades = _between(arms[0], 256)
+    else:
+        shades = np.concatenate([_between(arms[0], 128)[::-1], _between(arms[1], 128)])
+    shades.setflags(write=False)
+    return shades
 
 
 def nodes_base64(scale: str, theme: str) -> list[str]:

@@ -17,13 +17,13 @@ class Note(UserWarning):
     """One sentence on how input was read."""
 
 
-def note(sentence: str) -> None:
-    """Warn with a Note, at the first line outside bertlens that led here; Python shows one of a line once."""
+def note(sentence: str, kind: type[Note] = Note) -> None:
+    """Warn with a Note of a kind, at the first line outside bertlens that led here; Python shows one of a line once."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(sentence, Note, stacklevel=level)
+    warnings.warn(sentence, kind, stacklevel=level)
 
 
 @contextmanager

@@ -321,13 +321,16 @@ def report(arguments: argparse.Namespace) -> int:
     return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names.split()})
 
 
-def task(arguments: argparse.Namespace) -> None:
-    """Read, run, and write the page."""
+def task(arguments: argparse.Namespace) -> int:
+    """Read, run, and write the page; 1 where fewer examples are right, or a word gained."""
     from ..tasks.task_command import run
 
-    names = "text text_pair label limit heads errors ablation batch_size truncation seed stage shard parts force"
+    names = (
+        "text text_pair label limit heads errors words check counter_examples ablation batch_size truncation seed "
+        "stage shard parts force"
+    )
     options = {name: getattr(arguments, name) for name in names.split()}
-    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, **options)
+    return run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, **options)
 
 
 def retrieval(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ place of its own: each step is recomputed from the other's own input, so that no
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -54,6 +55,8 @@ class Steps:
     first: int
     fits: tuple[str, ...]
     is_all_products: bool
+    lens: Lens
+    text: str  # with its prompt
 
     @property
     def said(self) -> str:
@@ -67,8 +70,15 @@ class Steps:
         row = self.table.iloc[self.first]
         times = f", {row['times']:.3g} times the same step in the median layer" if row["times"] > TIMES else ""
         place = f"in layer {row['layer']}" if row["layer"] >= 0 else "outside the layers"
-        step = f"{row['step']} {place} (by {row['error']:.1e}{times})"
+        by = f"by {row['error']:.1e}{times}" if math.isfinite(row["error"]) else "it holds what is no number"
+        step = f"{row['step']} {place} ({by})"
         return f"The first of {n:,} steps that differs is {step}.{explained}"
+
+    def explore(self, **selection: Any) -> Any:
+        """The text in the Explorer, at the layer of the first step that differs. selection: as of `Trace.explore`."""
+        layer = self.table["layer"][self.first] if self.first >= 0 else -1
+        at_step = {"layer": int(layer)} if layer >= 0 else {}
+        return self.lens.trace(self.text, truncation=True).explore(**at_step | selection)
 
     def __repr__(self) -> str:
         return self.said
@@ -89,19 +99,20 @@ def parity_steps(lens: Lens, text: str, dump: Any, names: Mapping[str, str] | No
     runner = Runner(lens, Reader(lens))
     row = Row(runner.reader.right(text))
     modules = _steps(runner, row)
-    dumped = _named(_tensors(dump), names or {}, modules)
+    dumped = _named(tensors_of(dump), names or {}, modules)
     if not dumped:
         raise InputError("the dump has no tensor by a name of this model's modules: give names={this: the dump's}")
     errors = _forced(runner, row, modules, dumped, NOTHING)
     if not errors:
         raise InputError("no tensor of the dump is met in this model's run")
-    floor = LEAST * max(torch.finfo(t.dtype).eps / EPS for t in dumped.values() if t.is_floating_point())
+    precisions = [torch.finfo(t.dtype).eps for t in dumped.values() if t.is_floating_point()]
+    floor = LEAST * max([EPS, *precisions]) / EPS
     table = _table(errors, floor)
     products = np.array([type(modules[name]) is nn.Linear and not is_input for name, is_input in errors])
     first, is_all_products = _first(table, products, floor)
-    if first < 0:
-        return Steps(table, -1, (), False)
     key = list(errors)[first]
+    if first < 0 or not math.isfinite(errors[key]):  # nothing to explain, or nothing explains it
+        return Steps(table, first, (), False, lens, runner.reader.prompt + text)
     fits = []
     for fault in (*forward_faults.FAULTS, *rounding_faults.FAULTS):
         try:
@@ -114,7 +125,7 @@ def parity_steps(lens: Lens, text: str, dump: Any, names: Mapping[str, str] | No
         if error <= max(floor, errors[key] / TIMES):
             fits.append((error, fault.name))
     nearest = [name for error, name in sorted(fits) if error <= CLOSE * min(fits)[0] + floor]
-    return Steps(table, first, tuple(nearest), is_all_products)
+    return Steps(table, first, tuple(nearest), is_all_products, lens, runner.reader.prompt + text)
 
 
 def _steps(runner: Runner, row: Row) -> dict[str, nn.Module]:
@@ -142,7 +153,8 @@ def _forced(
             raise InputError(f"{name} is {shapes}: is the dump of this text, alone?")
         theirs = theirs.reshape(ours.shape)
         wide = theirs.double()
-        errors[name, is_input] = float((ours.detach().double().cpu() - wide).norm() / wide.norm().clamp_min(1e-30))
+        error = float((ours.detach().double().cpu() - wide).norm() / wide.norm().clamp_min(1e-30))
+        errors[name, is_input] = error if math.isfinite(error) else math.inf  # what is no number differs from any
         return theirs.to(ours)
 
     def before(name: str) -> Callable[..., Any]:
@@ -194,7 +206,7 @@ def _first(table: pd.DataFrame, products: np.ndarray, floor: float) -> tuple[int
     return (int(differing[0]) if len(differing) else -1), False
 
 
-def _tensors(dump: Any) -> dict[str, Tensor]:
+def tensors_of(dump: Any) -> dict[str, Tensor]:
     """What a dump holds, by its own names."""
     if isinstance(dump, Mapping):
         return {str(name): torch.as_tensor(array, device="cpu") for name, array in dump.items()}

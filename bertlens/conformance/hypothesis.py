@@ -7,7 +7,7 @@ model, which is lent hooks, attributes and weights for one call (`torch.func.fun
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +67,10 @@ class PassChange:
     row: Callable[[Row, TextLengths], Row] | None = None
     is_causal: bool = False
     autocast: torch.dtype | None = None
+
+    def read(self, rows: Sequence[Row], batch: TextLengths) -> list[Row]:
+        """Rows as they are read under it."""
+        return [self.row(row, batch) if self.row else row for row in rows]
 
     def joined(self, other: PassChange) -> PassChange:
         """Both at once; where both change one tensor, `weights` raises ModelError."""

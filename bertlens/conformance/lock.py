@@ -21,9 +21,10 @@ from ..base.textfile import json_of
 from ..errors import InputError
 from ..lens import Lens
 from ..trace.provenance import made_with
+from .after_faults import normalised
 from .probing import probing_texts
 from .row_pattern import pattern
-from .scoring import TIMES, Scoring, unit
+from .scoring import TIMES, Scoring
 
 FORMAT = 1
 BYTES = 20_000  # of the file, at most
@@ -148,7 +149,7 @@ def lock_of(lens: Lens, task: str | None, prompt_name: str | None) -> Lock:
 
 
 def _cosines(vectors: np.ndarray) -> np.ndarray:
-    return unit(vectors) @ unit(vectors).T
+    return normalised(vectors) @ normalised(vectors).T
 
 
 def _short(number: float) -> float:

@@ -42,7 +42,9 @@ class LogitRunner(Runner):
                 loan.hook(child.register_forward_pre_hook(_cast(weight.dtype)))
         return super()._lend(loan, change, jitter, kernel)
 
-    def _read(self, output: Any, rows: list[Row], states: dict[str, list[Tensor]]) -> list[Vectors]:
+    def _read(
+        self, output: Any, rows: list[Row], states: dict[str, list[Tensor]], poolings: Sequence[Fault]
+    ) -> list[Vectors]:
         logits = getattr(output, "logits", None)
         if logits is None or logits.ndim != 2:
             raise ModelError("logits= are those of a classifier of texts: this model makes none")

@@ -25,7 +25,7 @@ from .logit_search import LogitSearch
 from .parity_page import page_of
 from .probing import probing_texts
 from .row_pattern import pattern
-from .scoring import Candidate
+from .scoring import Candidate, relative
 from .search import Search
 from .served import served
 from .vector_array import read
@@ -69,13 +69,9 @@ class Parity:
         """A row a text: text, tokens, distance from the model's own vector, distance under the nearest hypothesis."""
         reference = dict(zip(self.right.rows, self.right.errors, strict=True))
         distances = dict(zip(self.nearest.rows, self.nearest.errors, strict=True))
-        every = self.search.every
-        table = {"text": self.search.texts, "tokens": self.search.lengths}
-        table |= {
-            "distance": [reference.get(n, np.nan) for n in every],
-            "nearest": [distances.get(n, np.nan) for n in every],
-        }
-        return pd.DataFrame(table)
+        table = pd.DataFrame({"text": self.search.texts, "tokens": self.search.lengths})
+        sides = {"distance": reference, "nearest": distances}
+        return table.assign(**{name: [of.get(n, np.nan) for n in self.search.every] for name, of in sides.items()})
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -323,7 +319,7 @@ def _classes(search: Search, fitting: list[Candidate]) -> tuple[tuple[tuple[Cand
     vectors = [search.array.of(reference) for reference in finished]
     groups: list[list[int]] = []
     for n, reference in enumerate(vectors):
-        neighbours = (g for g in groups if _distance(vectors[g[0]], reference).max() <= 2 * search.limit)
+        neighbours = (g for g in groups if relative(vectors[g[0]], reference).max() <= 2 * search.limit)
         group = next(neighbours, None)
         if group is None:
             groups.append([n])
@@ -331,13 +327,9 @@ def _classes(search: Search, fitting: list[Candidate]) -> tuple[tuple[tuple[Cand
             group.append(n)
     telling = ""
     if len(groups) > 1:
-        apart = _distance(vectors[groups[0][0]], vectors[groups[1][0]])
+        apart = relative(vectors[groups[0][0]], vectors[groups[1][0]])
         telling = texts[int(apart.argmax())]
     return tuple(tuple(fitting[n] for n in group) for group in groups), telling
-
-
-def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(a - b, axis=1) / np.maximum(np.linalg.norm(a, axis=1), 1e-30)
 
 
 def _turned(search: Search, progress: bool) -> Parity | None:
@@ -377,7 +369,7 @@ def _stands_out(search: Search, best: Candidate, sampled: list[Candidate], right
     for rival in sampled:
         if _share(rival, right) > _share(best, right) / 2 and set(rival.faults) != set(best.faults):
             theirs = search.vectors(rival.text, rival.forward, rival.rows, rival.pooling, rival.after)
-            if _distance(ours, theirs).max() > search.limit:
+            if relative(ours, theirs).max() > search.limit:
                 return False
     return True
 

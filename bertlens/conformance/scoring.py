@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ModelError
 from ..lens import Lens
 from .after_faults import FAULTS as AFTER_FAULTS
-from .after_faults import After, Function
+from .after_faults import After, Function, normalised
 from .hypothesis import RIGHT, Fault, PassChange, Row, TextLengths
 from .states import NOTHING, Runner, Vectors, right_row
 from .text_faults import Reader
@@ -78,6 +78,7 @@ class Scoring:
     """The texts, the array and the model's own vectors and noise. Raises InputError and ModelError as `parity`."""
 
     rows_are = "vectors"
+    is_reordered = False  # the array's rows stand in another order than the texts
 
     def __init__(self, lens: Lens, texts: Sequence[str], array: np.ndarray, task: str | None, prompt_name: str | None):
         self.lens, self.texts = lens, list(texts)
@@ -141,7 +142,7 @@ class Scoring:
 
     def _sort_rows(self) -> None:
         """Rows in another order than the texts: each vector's nearest text, where that is another one each time."""
-        ours, theirs = (unit(x) for x in (self.array.of(self.right), self.array.numbers))
+        ours, theirs = (normalised(x) for x in (self.array.of(self.right), self.array.numbers))
         cosines = ours @ theirs.T
         order = cosines.argmax(1)
         gain = cosines.max(1).mean() - cosines.diagonal().mean()
@@ -150,6 +151,7 @@ class Scoring:
             how = ": sorted by length" if (self.lengths[np.argsort(order)] == self.lengths[by_length]).all() else ""
             shift = int(order[0])
             how = f": shifted by {shift}" if (np.roll(self.every, -shift) == order).all() else how
+            self.is_reordered = True
             self.array = self.array.reordered(order, f"The rows are in another order than the texts{how}.")
 
     def _measure_noise(self) -> None:
@@ -194,10 +196,12 @@ class Scoring:
         is_pair = len(forward) > 1 or (text is not None and bool(forward))
         return self.run(readings, change, forward[0].name if forward and not is_pair else None if is_pair else "")
 
-    def run(self, readings: list[Row], change: PassChange, name: str | None) -> list[Vectors] | None:
+    def run(
+        self, readings: list[Row], change: PassChange, name: str | None, is_bare: bool = False
+    ) -> list[Vectors] | None:
         """name: by which what was run is known again; None where it need not be."""
         try:
-            return self.runner.vectors(readings, change, self.batch, name)
+            return self.runner.vectors(readings, change, self.batch, name, is_bare)
         except UNCALLED:  # a family that has the part, and not in this form
             if name == "":
                 raise
@@ -244,15 +248,16 @@ class Scoring:
         rows: np.ndarray,
         pooled: list[Vectors],
         array: VectorArray | None = None,
+        is_bare: bool = False,
     ) -> list[Candidate]:
-        """`scored` of what was run already."""
+        """`scored` of what was run already. is_bare: with what follows on the pooling as it is right."""
         array = array or self.array
         names = [name for name in pooled[0] if all(name in vectors for vectors in pooled)]
         floors = None
         reference, _ = array.distance(self.right[rows], rows)
         candidates = []
         for pooling in names:
-            for after, function in self.after_functions:
+            for after, function in self.after_functions[: 1 if is_bare else None]:
                 if "over the texts" in after and len(rows) < len(self.every):
                     continue
                 if (text or forward) and pooling != RIGHT and after != RIGHT:
@@ -288,8 +293,7 @@ class Scoring:
         if key not in self._floors:
             readings, change = self.readings(text, rows), self.change(forward)
             assert readings is not None and change is not None
-            readings = [change.row(row, self.batch) if change.row else row for row in readings]
-            self._floors[key] = self.runner.floors(readings, change)
+            self._floors[key] = self.runner.floors(change.read(readings, self.batch), change)
         return self._floors[key]
 
     def gram(self) -> VectorArray:
@@ -311,7 +315,3 @@ class TurnedArray(VectorArray):
 
 def relative(right: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.linalg.norm(other - right, axis=1) / np.maximum(np.linalg.norm(right, axis=1), 1e-30)
-
-
-def unit(x: np.ndarray) -> np.ndarray:
-    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)

@@ -6,6 +6,7 @@ A hypothesis is refuted on the shortest texts where it can be, so that few are r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,9 +15,8 @@ import numpy as np
 from ..base.progress import bar
 from ..lens import Lens
 from . import forward_faults, rounding_faults, text_faults
-from .hypothesis import RIGHT, Fault, PassChange, Row
-from .scoring import SAMPLE, Candidate, Scoring, relative
-from .states import Vectors
+from .hypothesis import Fault, PassChange, Row
+from .scoring import SAMPLE, UNCALLED, Candidate, Scoring, relative
 from .vector_array import VectorArray
 
 SHORT = 4  # texts by which hypotheses are refuted
@@ -123,39 +123,55 @@ class Search(Scoring):
         return pairs
 
     def pairs(self, progress: bool) -> list[Candidate]:
-        """Faults of every row by two: text × forward and forward × forward on the three shortest rows, then on all."""
+        """Faults of every row by two, text × forward and forward × forward: on the shortest row, those that fit it on
+        three, then on all."""
         rows = self.short[np.argsort(self.lengths[self.short], kind="stable")][:3]
-        changes = {
-            f: c for f in self.forward_faults if f.name not in self.idle and (c := self.change((f,))) is not None
-        }
-        texts = {t: readings for t in self.text_faults if (readings := self._on_all(t, rows)) is not None}
+        plain_rows = [self.own[row] for row in rows]
+        texts = [(text, readings) for text in self.text_faults if (readings := self._on_all(text, rows)) is not None]
         fitting: list[Candidate] = []
-        faults = list(changes)
-        with bar(len(faults) * (len(faults) - 1) // 2 + len(faults), "run", "pairs", progress) as steps:
-            for n, first in enumerate(faults):
-                change = _held(changes[first])
-                pooled = (
-                    self.run([row for readings in texts.values() for row in readings], change, None) if texts else None
-                )
-                for at, text in enumerate(texts if pooled else ()):
-                    of_text = (pooled or [])[at * len(rows) : (at + 1) * len(rows)]
-                    fitting += self._fitting(text, (first,), rows, of_text)
+        faults = self._paired()
+        with bar(len(faults) * (len(faults) + 1) // 2, "run", "pairs", progress) as steps:
+            for n, (first, change, tensors) in enumerate(faults):
+                change = _held(change)
+                fitting += self._tried([(text, (first,), readings) for text, readings in texts], change, rows)
                 steps.update()
-                for second in faults[n + 1 :]:
-                    if not change.meets(changes[second]):
-                        readings = [self.own[row] for row in rows]
-                        if run := self.run(readings, change.joined(changes[second]), None):
-                            fitting += self._fitting(None, (first, second), rows, run)
+                for second, second_change, second_tensors in faults[n + 1 :]:
+                    if not tensors & second_tensors and not change.meets(second_change):
+                        trial = None, (first, second), plain_rows
+                        fitting += self._tried([trial], change.joined(second_change), rows)
                     steps.update()
         best = {(c.text, c.forward): None for c in sorted(fitting, key=lambda c: c.rank)}
         return [c for text, pair in list(best)[:5] for c in self.scored(text, pair, self.sample) if c.weight <= 2]
 
-    def _fitting(
-        self, text: Fault | None, forward: tuple[Fault, ...], rows: np.ndarray, pooled: list[Vectors]
+    def _paired(self) -> list[tuple[Fault, PassChange, set[str]]]:
+        """Faults of the forward pass that change something here, with the names of the tensors that each changes. Those
+        that change most come first: as the first of a pair their weights are made once."""
+        sized: list[tuple[int, Fault, PassChange, set[str]]] = []
+        for fault in self.forward_faults:
+            change = None if fault.name in self.idle else self.change((fault,))
+            if change is not None:
+                with suppress(*UNCALLED):
+                    weights = change.weights() if change.weights else {}
+                    sized.append((sum(t.numel() for t in weights.values()), fault, change, set(weights)))
+        return [entry[1:] for entry in sorted(sized, key=lambda entry: -entry[0])]
+
+    def _tried(
+        self, trials: list[tuple[Fault | None, tuple[Fault, ...], list[Row]]], change: PassChange, rows: np.ndarray
     ) -> list[Candidate]:
-        """Of a pair of faults as the encoder pools."""
-        bare = [{RIGHT: vectors[RIGHT]} for vectors in pooled]
-        return [c for c in self.compared(text, forward, rows, bare) if c.after == RIGHT and c.fits.all()]
+        """Of hypotheses with one change of the pass, each with its texts as they are read, those that fit the first row
+        and then the others, pooled as the encoder does."""
+        fitting: list[Candidate] = []
+        for places in (slice(1), slice(1, None))[: len(rows)]:
+            pooled = self.run([row for *_, readings in trials for row in readings[places]], change, None, True)
+            of_each = zip(*[iter(pooled or ())] * len(rows[places]), strict=True)
+            scores = [
+                (trial, c)
+                for trial, vectors in zip(trials, of_each, strict=False)
+                for c in self.compared(*trial[:2], rows[places], list(vectors), is_bare=True)
+                if c.fits.all()
+            ]
+            trials, fitting = [trial for trial, _ in scores], [c for _, c in scores]
+        return fitting
 
     def _on_all(self, text: Fault, rows: np.ndarray) -> list[Row] | None:
         """The rows under a text fault that changes all of them."""

@@ -42,9 +42,7 @@ def served(run: Run, search: Scoring, together: np.ndarray) -> Served:
     sentences = []
     if drift > max(search.limit, LEAST):
         sentences.append(f"The same call gives other vectors the second time (by {drift:.1e}).")
-    is_in_order = together.shape == (len(texts), single.shape[1]) and "another order" not in " ".join(
-        search.array.facts
-    )
+    is_in_order = together.shape == (len(texts), single.shape[1]) and not search.is_reordered
     gap = relative(single, together[sample].astype(np.float64)).max() if is_in_order else 0.0
     if hangs := bool(gap > limit):
         sentences.append(

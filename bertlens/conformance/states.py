@@ -23,7 +23,7 @@ from ..model.loan import Loan
 from ..run import trust
 from ..run.attention_weights import check_precision
 from ..sentences.encoders import SentenceEncoder
-from .hypothesis import ModelParts, PassChange, Row, TextLengths
+from .hypothesis import Fault, ModelParts, PassChange, Row, TextLengths
 from .pooling_faults import FAULTS, TextStates
 from .text_faults import Reader
 
@@ -62,11 +62,13 @@ class Runner:
     def _pad(self) -> int:
         return self.lens.tokenizer.pad_token_id or 0
 
-    def vectors(self, rows: Sequence[Row], change: PassChange, batch: TextLengths, name: str | None) -> list[Vectors]:
+    def vectors(
+        self, rows: Sequence[Row], change: PassChange, batch: TextLengths, name: str | None, is_bare: bool = False
+    ) -> list[Vectors]:
         """Of each row its vector by each pooling. name: by which what was run is known again; None where not."""
-        changed = [change.row(row, batch) if change.row else row for row in rows]
+        changed = change.read(rows, batch)
         if name is None:
-            return self.run(changed, change)
+            return self.run(changed, change, is_bare=is_bare)
         missing = list(dict.fromkeys(row for row in changed if (name, row) not in self._made))
         for row, pooled in zip(missing, self.run(missing, change), strict=True):
             self._made[name, row] = pooled
@@ -80,8 +82,10 @@ class Runner:
         *,
         jitter: int | None = None,
         kernel: bool = False,
+        is_bare: bool = False,
     ) -> list[Vectors]:
-        """size: of batches. jitter: seed of noise on the embeddings' output. kernel: attention by the other kernel."""
+        """size: of batches. jitter: seed of noise on the embeddings' output. kernel: attention by the other kernel.
+        is_bare: pooled as the encoder does, in no other way."""
         if not rows:
             return []
         check_precision(self.lens.borrowed.device)
@@ -89,9 +93,11 @@ class Runner:
         vectors_of: dict[int, Vectors] = {}
         with self.lens.borrowed.locked(), Loan() as loan, torch.no_grad():
             states = self._lend(loan, change, jitter, kernel)
+            poolings = FAULTS[: 1 if is_bare else None]
             for members in self._batches(rows, places, size):
                 states.clear()
-                vectors_of |= zip(members, self._batch([rows[n] for n in members], change, states), strict=True)
+                pooled = self._batch([rows[n] for n in members], change, states, poolings)
+                vectors_of |= zip(members, pooled, strict=True)
         self.passes += len(rows)
         return [vectors_of[n] for n in range(len(rows))]
 
@@ -131,7 +137,9 @@ class Runner:
                 loan.hook(layer.register_forward_hook(_keep(states, "layers")))
         return states
 
-    def _batch(self, rows: list[Row], change: PassChange, states: dict[str, list[Tensor]]) -> list[Vectors]:
+    def _batch(
+        self, rows: list[Row], change: PassChange, states: dict[str, list[Tensor]], poolings: Sequence[Fault]
+    ) -> list[Vectors]:
         device = self.lens.borrowed.device
         longest = max(row.length for row in rows)
         ids = torch.full((len(rows), longest), self._pad, device=device)
@@ -156,38 +164,38 @@ class Runner:
         cast = torch.autocast(device.type, change.autocast) if change.autocast else nullcontext()
         with interruptible(), cast:
             output = self.called(**{name: value for name, value in inputs.items() if name in self.parts.arguments})
-        return self._read(output, rows, states)
+        return self._read(output, rows, states, poolings)
 
     @property
     def called(self) -> Any:
         """What is run: the model without its head."""
         return self.parts.base
 
-    def _read(self, output: Any, rows: list[Row], states: dict[str, list[Tensor]]) -> list[Vectors]:
+    def _read(
+        self, output: Any, rows: list[Row], states: dict[str, list[Tensor]], poolings: Sequence[Fault]
+    ) -> list[Vectors]:
         final = _wide(output.last_hidden_state)
         layers = states.get("layers", ())
         penultimate = _wide(layers[-2]) if len(layers) > 1 else None
         embedded = _wide(states["embedded"][0]) if states.get("embedded") else None
         pooler = getattr(output, "pooler_output", None)
         poolers = [None] * len(rows) if pooler is None else list(_wide(pooler))
-        return [self._pooled(row, final[n], penultimate, embedded, poolers[n], n) for n, row in enumerate(rows)]
-
-    def _pooled(
-        self, row: Row, last: Tensor, before: Tensor | None, embedded: Tensor | None, pooler: Tensor | None, n: int
-    ) -> Vectors:
-        length = len(row.ids)
-        text = TextStates(
-            states=last[:length],
-            before=None if before is None else before[n, :length],
-            embedded=None if embedded is None or embedded.shape[-1] != last.shape[-1] else embedded[n, :length],
-            padding=None if row.padding is None else last[length : row.length],
-            special=torch.tensor([i in self.reader.special for i in row.ids], device=last.device),
-            own=self.pooling,
-            pooler=pooler,
-            left_out=self.left_out,
-        )
-        variants = ((fault.name, fault.way(text)) for fault in FAULTS)
-        return {name: vector.double().cpu().numpy() for name, vector in variants if vector is not None}
+        pooled: list[Vectors] = []
+        for n, row in enumerate(rows):
+            length = len(row.ids)
+            text = TextStates(
+                states=final[n, :length],
+                before=None if penultimate is None else penultimate[n, :length],
+                embedded=None if embedded is None or embedded.shape[-1] != final.shape[-1] else embedded[n, :length],
+                padding=None if row.padding is None else final[n, length : row.length],
+                special=torch.tensor([i in self.reader.special for i in row.ids], device=final.device),
+                own=self.pooling,
+                pooler=poolers[n],
+                left_out=self.left_out,
+            )
+            variants = ((fault.name, fault.way(text)) for fault in poolings)
+            pooled.append({name: vector.double().cpu().numpy() for name, vector in variants if vector is not None})
+        return pooled
 
     def noise(self, rows: Sequence[Row], batch: TextLengths) -> list[list[Vectors]]:
         """Four runs of the same rows that differ in the order of float operations alone, the last in float64."""

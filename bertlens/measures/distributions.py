@@ -30,13 +30,16 @@ class Diagonal:
         self.block[..., self.rows, self.columns] = 0
 
 
-def information(p: Tensor) -> Tensor:
-    """(...) p ln p, 0 for 0. On a CPU numpy's logarithm takes 40 % of the time of torch's, which beats xlogy twice."""
-    logs = p.clamp_min(1e-30)
+def information(p: Tensor, positive: bool = False) -> Tensor:
+    """(...) p ln p, 0 for 0. On a CPU numpy's logarithm takes 40 % of the time of torch's, which beats xlogy twice.
+
+    positive: no p is below 1e-30.
+    """
+    logs = torch.empty_like(p) if positive else p.clamp_min(1e-30)
     if p.device.type == "cpu":
-        np.log(logs.numpy(), out=logs.numpy())
+        np.log((p if positive else logs).numpy(), out=logs.numpy())
     else:
-        logs.log_()
+        torch.log(p if positive else logs, out=logs)
     return logs.mul_(p)
 
 

@@ -33,7 +33,8 @@ def _by_sorting(rows: Tensor, target: float) -> Tensor:
 
 def _left(rows: Tensor, rest: Tensor) -> Tensor:
     """How many keys of rows (..., K) are left when the smallest, which hold `rest` (..., 1) at most, are taken away."""
-    return rows.shape[-1] - (_ascending(rows).cumsum(-1) <= rest).sum(-1)
+    smallest = torch.searchsorted(_ascending(rows).cumsum(-1), rest, right=True)  # sums only grow: none is negative
+    return rows.shape[-1] - torch.where(rest.isnan(), 0, smallest)[..., 0]
 
 
 def _ascending(rows: Tensor) -> Tensor:

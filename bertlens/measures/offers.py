@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from ..errors import BertLensError, InputError, ModelError
+from ..model.borrowed import checked_once
 from ..run.attention_weights import check_precision
 from ..run.backward import check_differentiable
 from ..trace.checks import check_hiding
@@ -66,7 +67,8 @@ def offers(trace: Trace) -> MappingProxyType[str, str]:
     Tried once for a trace and then kept as long as it.
     Raises InputError under torch.autocast.
     """
-    return MappingProxyType({name: why_not(trace, name) for name in CAPABILITIES})
+    with checked_once():
+        return MappingProxyType({name: why_not(trace, name) for name in CAPABILITIES})
 
 
 def why_not(trace: Trace, capability: str) -> str:

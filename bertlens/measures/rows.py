@@ -26,7 +26,7 @@ MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
 WEIGHTS_AT_ONCE = 1_048_576  # 4 MB, which a processor keeps near; 32 times that on a GPU
 PAIRS = 2_000_000  # of one word that are kept: 16 MB
-WHOLE_MAPS = 2.5  # times as many of short texts' whole maps, whose calls take longer than what they compute
+WHOLE_MAPS = 2  # part of it, on a CPU, for whole maps of several layers: 2 MB, and what is made of them stays near
 LEAST_ROWS = 128  # of a head at a time, where there are as many: fewer take longer each
 NEIGHBOURS = 64  # rows that a local layer's width is measured by
 
@@ -184,7 +184,7 @@ class Rows:
         floor = SMOOTHING / self.n
         hidden = len(self.roles.special) - self.values.shape[2]
         smoothed = (self.values * (1 - SMOOTHING)).add_(floor)
-        return -information(smoothed).sum(-1) - hidden * floor * math.log(floor)
+        return -information(smoothed, positive=True).sum(-1) - hidden * floor * math.log(floor)
 
     def diagonal(self, offset: int) -> tuple[Tensor, int]:
         """Σ over the pairs whose key is `offset` tokens after the query (below 0: before it), ÷ n tokens."""
@@ -263,7 +263,8 @@ def _width(trace: Trace, layer: int) -> int:
 
 def layer_groups(trace: Trace) -> list[range]:
     """The layers whose heads are looked at together: of a short text several, which takes fewer calls."""
-    step = max(1, int(WHOLE_MAPS * _room(trace)) // (trace.n_heads * trace.n_tokens * len(trace.key_special_mask)))
+    room = _room(trace) // WHOLE_MAPS if trace.device.type == "cpu" else _room(trace)
+    step = max(1, room // (trace.n_heads * trace.n_tokens * len(trace.key_special_mask)))
     return [range(start, min(start + step, trace.n_layers)) for start in range(0, trace.n_layers, step)]
 
 

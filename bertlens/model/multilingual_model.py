@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError
+from .offline_model import filled
 
 NAME = "four-bit copy of multilingual-e5-small, not the published weights"
 NOTE = f"a {NAME} (cosine .98 to .99 by its author)"
@@ -66,15 +67,8 @@ def load() -> tuple[Any, Any]:
         layer_norm_eps=file.epsilon,
         pad_token_id=file.special["pad"],
     )
-    with torch.device("meta"):
-        model = BertModel(config, add_pooling_layer=False)
-    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    state = {_name(name): tensor for name, tensor in file.tensors().items()}
-    model.load_state_dict({name: state[name].reshape(shape) for name, shape in shapes.items()}, assign=True)
-    embeddings: Any = model.embeddings  # what is no weight was made without numbers
-    embeddings.position_ids = torch.arange(positions, device="cpu")[None]
-    embeddings.token_type_ids = torch.zeros(1, positions, dtype=torch.long, device="cpu")
-    return model.eval(), _tokenizer(file, positions)
+    weights = {_name(name): tensor for name, tensor in file.tensors().items()}
+    return filled(BertModel, config, weights, add_pooling_layer=False), _tokenizer(file, positions)
 
 
 def _checked() -> bytes:

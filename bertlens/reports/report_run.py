@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 
 from ..base.arrays_file import difference
-from ..base.interrupts import SignalHold, stoppable
+from ..base.batch_work import checkpoints
 from ..base.notes import note
 from ..base.paths import as_path
 from ..base.progress import bar
@@ -98,13 +99,19 @@ def report(
     entries = list(plan.texts)
     start, model = time.monotonic(), lens.borrowed.fingerprint()
     file = None if resume is None else ResumeFile(as_path(resume), report_identity(lens, plan, seed))
-    with stoppable():
-        so_far, autosave = (TextNumbers(), None) if file is None else (file.read(), file.autosave)
-        so_far = gather(lens, entries, numbers=so_far, autosave=autosave, progress=progress)
-        if file is not None:
-            with SignalHold():
-                file.write(so_far)
-        numbers = so_far.in_order()
+    so_far = TextNumbers() if file is None else file.read()
+
+    def save() -> None:
+        if file is not None and so_far.n:
+            file.write(so_far)
+
+    def saved() -> AbstractContextManager[Callable[[], None]]:
+        """A part of the work, which an interrupt ends, and whose numbers are saved where there is a file."""
+        return checkpoints(None if file is None else file.path, save)
+
+    with saved() as autosave:
+        gather(lens, entries, numbers=so_far, autosave=autosave, progress=progress)
+    numbers = so_far.in_order()
     texts_run = {*numbers.places}
     items = [entry.item for entry in entries if entry.number in texts_run]
     names = [c.name for c in selection if c.name in FEW_MEASURES and (file is None or c.name not in file.claims)]
@@ -117,7 +124,6 @@ def report(
             return computed(name)
         if name not in file.claims:
             file.claims[name] = computed(name)
-            file.autosave(so_far)
         return file.claims[name]
 
     def computed(name: str) -> Measured:
@@ -128,9 +134,10 @@ def report(
         return PASSES_OF_ALL[name](lens, items, numbers, treebank)
 
     measurements = []
-    with bar(len(selection), "claim", "claims", progress) as progress_bar:
+    with saved() as autosave, bar(len(selection), "claim", "claims", progress) as progress_bar:
         for claim in selection:
             measurements.append((claim, measured_of(claim.name)))
+            autosave()
             progress_bar.update()
     if searches is not None:
         measurements += [(claim, searches.measured(claim.name)) for claim in RETRIEVAL]

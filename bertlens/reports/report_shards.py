@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.arrays_file import about_of
-from ..base.interrupts import SignalHold, stoppable
+from ..base.batch_work import checkpoints
 from ..base.shards import Part, Shard, in_order
 from ..errors import BertLensError, InputError
 from ..lens import Lens
@@ -24,13 +24,16 @@ def run_shard(lens: Lens, corpus: Any, path: Path, shard: Shard, texts: int, see
     plan = draw(lens, corpus, 1, texts, seed, column)
     places = {entry.number for batch in shard.batches(batches_of(plan.texts)) for entry in batch}
     file = ResumeFile(path, report_identity(lens, plan, seed))
-    saved = file.read()
-    if not places.issuperset(saved.places):
+    numbers = file.read()
+    if not places.issuperset(numbers.places):
         raise InputError(f"{path} holds texts of another shard: name another file")
-    with stoppable():
-        numbers = gather(lens, list(plan.texts), numbers=saved, autosave=file.autosave, shard=shard)
-        with SignalHold():
+
+    def save() -> None:
+        if numbers.n:
             file.write(numbers, shard if numbers.n == len(places) else None)
+
+    with checkpoints(path, save) as autosave:
+        gather(lens, list(plan.texts), numbers=numbers, autosave=autosave, shard=shard)
     if numbers.n < len(places):
         raise BertLensError(f"stopped: {numbers.n} of {len(places)} texts are in {path}, the same command goes on")
     return f"{path}: shard {shard}, {numbers.n} of {len(plan.texts)} texts, {lens.model_name}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays_file import ArraysFile, Autosave
+from ..base.arrays_file import ArraysFile
 from ..base.shards import Shard
 from ..errors import InputError
 from .rules import Measured
@@ -29,7 +29,6 @@ class ResumeFile:
     def __init__(self, path: Path, of: dict[str, Any]):
         self.path, self.of = path, of
         self.claims: dict[str, Measured] = {}
-        self.autosave = Autosave(self.write)
 
     def read(self) -> TextNumbers:
         """What the file holds; nothing where it is not there. Raises InputError for one of another report."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from ..base.batch_work import partial_work
 from ..base.progress import bar
 from ..base.shards import WHOLE, Shard
 from ..lens import Lens
@@ -135,7 +135,7 @@ def gather(
     texts: list[Numbered],
     *,
     numbers: TextNumbers | None = None,
-    autosave: Callable[[TextNumbers], None] | None = None,
+    autosave: Callable[[], None] | None = None,
     progress: bool = True,
     shard: Shard = WHOLE,
 ) -> TextNumbers:
@@ -146,21 +146,17 @@ def gather(
     """
     numbers, lengths = numbers or TextNumbers(), Lengths()
     places, model = {*numbers.places}, lens.borrowed.fingerprint()
-    try:
-        with bar(len(texts), "text", "texts", progress) as progress_bar:
-            progress_bar.update(len(places))
-            for batch in shard.batches(batches_of(texts)):
-                if places.issuperset(entry.number for entry in batch):
-                    continue
-                for trace, entry in zip(traces_of(lens, batch, True, model), batch, strict=True):
-                    if entry.number not in places:
-                        with checked_once():
-                            numbers.add(trace, text_statistics(trace, lengths), entry)
-                        progress_bar.update()
-                if autosave is not None:
-                    autosave(numbers)
-    except KeyboardInterrupt:
-        if not numbers.n:
-            raise
-        warnings.warn(f"interrupted: the report is of the {numbers.n} texts that were done", stacklevel=3)
+    told = partial_work(lambda: f"the report is of the {numbers.n} texts that were done" if numbers.n else "")
+    with told, bar(len(texts), "text", "texts", progress) as progress_bar:
+        progress_bar.update(len(places))
+        for batch in shard.batches(batches_of(texts)):
+            if places.issuperset(entry.number for entry in batch):
+                continue
+            for trace, entry in zip(traces_of(lens, batch, True, model), batch, strict=True):
+                if entry.number not in places:
+                    with checked_once():
+                        numbers.add(trace, text_statistics(trace, lengths), entry)
+                    progress_bar.update()
+            if autosave is not None:
+                autosave()
     return numbers

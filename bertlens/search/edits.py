@@ -128,14 +128,14 @@ class Editor:
             before, after = self.tokens(text), self.tokens(edit)
             same = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
             size = len(after) - sum(block.size for block in same)
-        phrase = self._phrase(max(1, size))
+        phrase = self.phrase(max(1, size))
         if not phrase or text == edit:
             return None
         place = _AUXILIARY.search(text) if _ENGLISH.search(text) else None
         end = place.end() if place is not None else len(text.rstrip(_STOPS))
         return Edit(kind, text, edit, f"{text[:end]} {phrase}{text[end:]}")
 
-    def _phrase(self, size: int) -> str:
+    def phrase(self, size: int) -> str:
         """Fillers of so many tokens in all, at random; "" where there are none."""
         words: list[str] = []
         while size > 0:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from ..base.arrays_file import Autosave
-from ..base.atomic import claimed
-from ..base.interrupts import Stop, stoppable
+from ..base.batch_work import checkpoints
 from ..base.progress import bar, is_watched, watched
 from ..errors import BertLensError, ModelError
 from ..sentences.encoders import SentenceLens
@@ -38,22 +35,16 @@ def complete(
     ModelError where the model changes meanwhile.
     """
     model = lens.borrowed.fingerprint() if len(missing) > size or path is not None else None
-    with ExitStack() as stack:
-        stop = Stop()
-        if path is not None:
-            stack.enter_context(claimed(path))
-            stop = stack.enter_context(stoppable())
-        progress_bar = stack.enter_context(bar(len(missing), unit, doing, progress))
-        autosave = Autosave(save)
-        ticked = 0.0
+    try:
+        with checkpoints(path, save) as autosave, bar(len(missing), unit, doing, progress) as progress_bar:
+            ticked = 0.0
 
-        def tick(_doing: str, count: float, _total: float) -> None:
-            """Of work that tells of its batches: the bar moves before the window's end."""
-            nonlocal ticked
-            progress_bar.update(count - ticked)
-            ticked = count
+            def tick(_doing: str, count: float, _total: float) -> None:
+                """Of work that tells of its batches: the bar moves before the window's end."""
+                nonlocal ticked
+                progress_bar.update(count - ticked)
+                ticked = count
 
-        try:
             for start in range(0, len(missing), size):
                 window, ticked = missing[start : start + size], 0.0
                 with watched(tick):
@@ -62,17 +53,12 @@ def complete(
                     raise ModelError(f"the model has changed in the middle of {doing} ({name}): begin again")
                 answers |= zip(window, made, strict=True)
                 progress_bar.update(len(window) - ticked)
-                if path is not None:
-                    autosave()
-        except KeyboardInterrupt:
-            if path is None or is_watched():
-                raise
-            count = sum(key in answers for key in missing)
-            saved = f", and saved in {path}" if count else ""
-            raise BertLensError(
-                f"stopped: {count:,} of {len(missing):,} {unit}s are done{saved}; the same call goes on"
-            ) from None
-        finally:
-            stop.over = True  # a further signal changes nothing
-            if path is not None:
-                save()
+                autosave()
+    except KeyboardInterrupt:
+        if path is None or is_watched():
+            raise
+        count = sum(key in answers for key in missing)
+        saved = f", and saved in {path}" if count else ""
+        raise BertLensError(
+            f"stopped: {count:,} of {len(missing):,} {unit}s are done{saved}; the same call goes on"
+        ) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.amounts import amount, verb
+from ..base.batch_work import partial_work
 from ..base.dataframes import pd
 from ..base.progress import bar, is_watched, say
 from ..base.ranking import signed
@@ -207,19 +207,18 @@ class Study:
         neighbours, and of the gaps of failures; NaN where there is none. False where an interrupt ended it: then of
         the cases that were done. It raises where too little was."""
         sums, counts = np.zeros((2, len(self.runs.sites))), np.zeros(2)
-        is_whole = True
-        with bar(len(choice), "question", "all heads, estimated", self._progress) as progress_bar:
-            try:
-                for start in range(0, len(choice), AHEAD):
-                    cases = choice[start : start + AHEAD]
-                    gains, sizes = self._slopes(cases)
-                    sums, counts = sums + gains, counts + sizes  # a window counts whole or not at all
-                    progress_bar.update(len(cases))
-            except KeyboardInterrupt:
-                if counts[0] < FEWEST_TESTED:
-                    raise
-                is_whole = False
-                _warn(f"estimates over {counts[0]:.0f} of {len(choice)} questions")
+        is_whole = False
+
+        def told() -> str:
+            return f"estimates over {counts[0]:.0f} of {len(choice)} questions" if counts[0] >= FEWEST_TESTED else ""
+
+        with bar(len(choice), "question", "all heads, estimated", self._progress) as progress_bar, partial_work(told):
+            for start in range(0, len(choice), AHEAD):
+                cases = choice[start : start + AHEAD]
+                gains, sizes = self._slopes(cases)
+                sums, counts = sums + gains, counts + sizes  # a window counts whole or not at all
+                progress_bar.update(len(cases))
+            is_whole = True
         leads, gaps = (total / n if n else np.full(len(total), math.nan) for total, n in zip(sums, counts, strict=True))
         return leads, gaps, is_whole
 
@@ -244,29 +243,22 @@ class Study:
         steps = [*plan.steps()]
         uses = Counter(x for _, query, passages in steps for x in self._inputs(query, passages))
         outputs: dict[Input, np.ndarray] = {}
-        with bar(len(steps), "question", "heads", self._progress) as progress_bar:
-            try:
-                for start in range(0, len(steps), AHEAD):
-                    window = steps[start : start + AHEAD]
-                    needed = dict.fromkeys(x for _, query, passages in window for x in self._inputs(query, passages))
-                    missing = [x for x in needed if x not in outputs]
-                    if missing:
-                        outputs |= zip(missing, self.runs.outputs(missing, sites).swapaxes(0, 1), strict=True)
-                    for is_gap, query, passages in window:
-                        scores = self.runs.scores(*self._texts(query, passages), outputs)
-                        (self.of_gaps if is_gap else self.of_lists)[query] = scores
-                        uses.subtract(self._inputs(query, passages))
-                    outputs = {x: output for x, output in outputs.items() if uses[x] > 0}
-                    progress_bar.update(len(window))
-            except KeyboardInterrupt:
-                _warn(f"heads over {len(self.of_lists)} of {len(plan.lists)} questions")
-                return False
-        return True
-
-
-def _warn(done: str) -> None:
-    if not is_watched():
-        warnings.warn(f"interrupted: {done}", stacklevel=5)
+        told = partial_work(lambda: f"heads over {len(self.of_lists)} of {len(plan.lists)} questions")
+        with bar(len(steps), "question", "heads", self._progress) as progress_bar, told:
+            for start in range(0, len(steps), AHEAD):
+                window = steps[start : start + AHEAD]
+                needed = dict.fromkeys(x for _, query, passages in window for x in self._inputs(query, passages))
+                missing = [x for x in needed if x not in outputs]
+                if missing:
+                    outputs |= zip(missing, self.runs.outputs(missing, sites).swapaxes(0, 1), strict=True)
+                for is_gap, query, passages in window:
+                    scores = self.runs.scores(*self._texts(query, passages), outputs)
+                    (self.of_gaps if is_gap else self.of_lists)[query] = scores
+                    uses.subtract(self._inputs(query, passages))
+                outputs = {x: output for x, output in outputs.items() if uses[x] > 0}
+                progress_bar.update(len(window))
+            return True
+        return False
 
 
 def cases_of(

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..base.dataframes import pd
+from ..base.generators import run_to_end
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..base.vocabulary import phrases
@@ -22,7 +23,7 @@ from ..model.fingerprint import Fingerprint
 from ..run.changes import Change
 from ..sentences.encoders import SentenceLens
 from .text_words import TEXTS, TextWords, check_text_name, signed, subject
-from .word_runs import changed, without
+from .word_runs import changed, without_in_steps
 
 Tasks = tuple[str | None, str | None]
 WORDS = 2  # of the question that a sentence names
@@ -216,7 +217,7 @@ class Contrast(ABC):
         Raises InputError for a word that the text has not and for frequencies that are no dictionary, SelectionError
         for another text or way, ModelError where the split names none, or nothing can be hidden.
         """
-        return without(self, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
+        return run_to_end(without_in_steps(self, word, side, how, n_random, frequencies, seed))
 
     def rerun(self, *changes: Change) -> pd.DataFrame:
         """Both scores before and after the same changes of every run: see `word_runs.changed`."""

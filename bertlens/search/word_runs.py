@@ -13,7 +13,6 @@ from typing import Protocol
 import numpy as np
 
 from ..base.dataframes import pd
-from ..base.generators import run_to_end
 from ..base.quotes import isolate, quotation
 from ..base.ranking import is_nothing
 from ..base.vocabulary import phrases
@@ -53,33 +52,16 @@ class Scored(Protocol):
     def scores_changed(self, changes: Sequence[Change]) -> tuple[float, float]: ...
 
 
-def without(
-    contrast: Scored,
-    word: str | None = None,
-    side: str = "wrong",
-    how: str = "hidden",
-    *,
-    n_random: int = 8,
-    frequencies: Mapping[str, int] | None = None,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """See `Contrast.without`."""
-    return run_to_end(
-        without_in_steps(contrast, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
-    )
-
-
 def without_in_steps(
     contrast: Scored,
-    word: str | None = None,
-    side: str = "wrong",
-    how: str = "hidden",
-    *,
-    n_random: int = 8,
-    frequencies: Mapping[str, int] | None = None,
+    word: str | None,
+    side: str,
+    how: str,
+    n_random: int,
+    frequencies: Mapping[str, int] | None,
     seed: int = 0,
 ) -> Generator[float, None, pd.DataFrame]:
-    """The same in steps of STEP runs, each with the share of them that is done."""
+    """`Contrast.without` in steps of STEP runs, each with the share of them that is done."""
     if how not in HOW:
         raise SelectionError(f"no way {excerpt(how)} to take a word out: there are {', '.join(map(repr, HOW))}")
     n_random = check_number(n_random, "n_random is how many random words to leave out,", 0)

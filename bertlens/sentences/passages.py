@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.batch_work import partial_work
 from ..base.progress import bar
 from ..base.ranking import is_nothing
 from ..errors import check_batch, check_lens, check_number
@@ -65,11 +65,10 @@ def rank(
     scores, logits = _scores(lens, query, texts, batch_size, progress)
     order = np.lexsort([-x.double().cpu().numpy() for x in (logits, scores)]).tolist()
     words = [""] * len(order)
-    try:
+    place = -1
+    with partial_work(lambda: f"words are named of {place} passages"):
         for place, at in enumerate(order[:explained]):
             words[place] = _words(lens, query, texts[at])
-    except KeyboardInterrupt:
-        warnings.warn(f"interrupted: words are named of {place} passages", stacklevel=2)
     columns = {"rank": range(1, len(order) + 1), "passage": [texts[at] for at in order]}
     table = Ranking({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
     table.lens, table.query_text, table.model = lens, query, model
@@ -83,24 +82,23 @@ def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, p
     crosses = isinstance(encoder, SentenceEncoder) and encoder.crosses
     vector = None if crosses else lens.encode([query], TASKS[0])
     scores: list[CrossScores] = []
-    with bar(len(texts), "passage", "passages", progress) as progress_bar:
-        try:
-            for start in range(0, len(texts), WINDOW * batch_size):
-                passages = texts[start : start + WINDOW * batch_size]
-                if isinstance(encoder, SentenceEncoder) and crosses:
-                    pairs = [(query, passage) for passage in passages]
-                    scores.append(cross_scores(encoder, pairs, batch_size, lens.model_name))
-                else:
-                    vectors = encoder.encode(passages, TASKS[1], None, batch_size, False)
-                    similarities = encoder.similarity(vector, vectors)[0]
-                    check_finite_scores(similarities, lens.model_name)
-                    scores.append(CrossScores(similarities, similarities))
-                progress_bar.update(len(passages))
-        except KeyboardInterrupt:
-            if not scores:
-                raise
-            done = sum(len(window.scores) for window in scores)
-            warnings.warn(f"interrupted: ranked are the first {done:,} of {len(texts):,} passages", stacklevel=3)
+
+    def told() -> str:
+        done = sum(len(window.scores) for window in scores)
+        return f"ranked are the first {done:,} of {len(texts):,} passages" if done else ""
+
+    with bar(len(texts), "passage", "passages", progress) as progress_bar, partial_work(told):
+        for start in range(0, len(texts), WINDOW * batch_size):
+            passages = texts[start : start + WINDOW * batch_size]
+            if isinstance(encoder, SentenceEncoder) and crosses:
+                pairs = [(query, passage) for passage in passages]
+                scores.append(cross_scores(encoder, pairs, batch_size, lens.model_name))
+            else:
+                vectors = encoder.encode(passages, TASKS[1], None, batch_size, False)
+                similarities = encoder.similarity(vector, vectors)[0]
+                check_finite_scores(similarities, lens.model_name)
+                scores.append(CrossScores(similarities, similarities))
+            progress_bar.update(len(passages))
     return torch.cat([window.scores for window in scores]), torch.cat([window.logits for window in scores])
 
 

@@ -27,12 +27,13 @@ def batch_stats(
 ) -> HeadStats:
     """The statistics of one batch alone. model: as for `traces_of`."""
     stats = HeadStats(provenance)
-    for entry, trace in zip(batch, traces_of(lens, batch, truncation, model), strict=True):
-        try:
-            with checked_once():
+    traces = list(traces_of(lens, batch, truncation, model))  # after which no code of the user's runs
+    with checked_once():
+        for entry, trace in zip(batch, traces, strict=True):
+            try:
                 stats.add(trace, text_statistics(trace, lengths), entry.item, entry.number)
-        except InputError as error:
-            raise InputError(f"{entry}: {error}") from None
+            except InputError as error:
+                raise InputError(f"{entry}: {error}") from None
     return stats
 
 

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import torch
 
+from ..base.batch_work import partial_work
 from ..base.dataframes import pd
 from ..base.scikit_learn import scikit_learn
 from ..errors import InputError, check_name, check_number, check_seed
@@ -46,7 +47,7 @@ def head_distances(
     check_name(variant, VARIANTS, "variant")
     total, tokens, texts = None, 0, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
-    try:
+    with partial_work(lambda: f"distances over the first {texts} texts that were done" if texts else ""):
         for trace in traces(lens, corpus, "head distances", batch_size, truncation, limit, progress, column):
             rows = torch.cat([trace.attention(layer) for layer in range(trace.n_layers)])
             of_text = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
@@ -54,10 +55,7 @@ def head_distances(
                 raise InputError("traces of different models have no heads in common: use one model")
             total = of_text if total is None else total + of_text
             tokens, texts = tokens + trace.n_tokens, texts + 1
-    except KeyboardInterrupt:
-        warnings.warn(f"interrupted: distances over the first {texts} texts that were done", stacklevel=2)
-    if total is None:
-        raise InputError("interrupted before any text was done: there are no distances")
+    assert total is not None  # a corpus has texts
     divergence = total.cpu().numpy()
     if variant in ("mean", "sqrt"):
         divergence /= tokens

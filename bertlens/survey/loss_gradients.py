@@ -6,7 +6,6 @@ Clark et al. 2019, section 3.2: attention to [SEP] that hardly moves the loss is
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..base.amounts import amount, verb
+from ..base.batch_work import partial_work
 from ..base.dataframes import pd
 from ..base.notes import note
 from ..base.progress import Progress
@@ -64,21 +64,21 @@ def attention_gradients(
         batch_size = 1
     total, pairs, losses, texts, blank = None, np.zeros(len(CATEGORIES)), 0.0, 0, 0
     entries = numbered(corpus, limit, column)
-    with Progress(
-        total=size(corpus, limit) if progress else None, unit="text", desc="gradients", disable=not progress
-    ) as bar:
-        try:
-            for batch in itertools.chain.from_iterable(windows(entries, batch_size)):
-                encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
-                bar.update(len(batch))
-                blank += len(batch) - len(encodings)
-                for gradients, hidden in _gradients(lens, encodings, targets, loss, batch_size):
-                    sums, counts = _by_kind(gradients, hidden)
-                    total = sums if total is None else total + sums
-                    pairs += counts
-                    losses, texts = losses + gradients.loss, texts + 1
-        except KeyboardInterrupt:
-            warnings.warn(f"interrupted: gradients over {texts} texts", stacklevel=2)
+    with (
+        partial_work(lambda: f"gradients over {texts} texts" if texts else ""),
+        Progress(
+            total=size(corpus, limit) if progress else None, unit="text", desc="gradients", disable=not progress
+        ) as bar,
+    ):
+        for batch in itertools.chain.from_iterable(windows(entries, batch_size)):
+            encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
+            bar.update(len(batch))
+            blank += len(batch) - len(encodings)
+            for gradients, hidden in _gradients(lens, encodings, targets, loss, batch_size):
+                sums, counts = _by_kind(gradients, hidden)
+                total = sums if total is None else total + sums
+                pairs += counts
+                losses, texts = losses + gradients.loss, texts + 1
     if total is None:
         raise InputError("the corpus holds no texts with anything to guess")
     if blank:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.amounts import amount
+from ..base.batch_work import PartialNote
 from ..base.outputs import FORCE, check_apart
 from ..base.shards import Shard
 from ..errors import BertLensError
@@ -40,5 +41,5 @@ def run(
     print(f"{output}: {share}{size}, {stats.provenance['model']}")
     for warning in stopped:
         warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    if any("interrupted" in str(warning.message) for warning in stopped):
+    if any(issubclass(warning.category, PartialNote) for warning in stopped):
         raise BertLensError("stopped: the same command with --resume goes on")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..base.batch_work import checkpoints, partial_work
 from ..base.progress import Progress
 from ..base.shards import Shard
-from ..errors import ClusterError, InputError, check_lens
+from ..errors import ClusterError, ExportError, InputError, SaveError, check_lens
 from ..lens import Lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
 from .batch_stats import batch_stats
-from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import window_sums
@@ -68,10 +67,11 @@ def head_stats(
     statistics to resume of another model or corpus, a file to save in that is a folder, in none, or that another run
     is writing; SaveError, which holds the statistics, where they cannot be written (a full disk).
     """
-    with checkpointing(save) as checkpoint:  # before anything else: an unusable file is not found out after hours
+    run = SurveyRun(save)
+    with checkpoints(save, run.save) as autosave:  # first of all: an unusable file is not found out after hours
         share = None if shard is None else Shard.parse(shard)
         settings = SurveySettings(batch_size, truncation, limit, column, share, texts)
-        return _survey(lens, corpus, settings, resume, checkpoint, progress, client)
+        return _survey(lens, corpus, settings, resume, run, autosave, progress, client)
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,34 @@ class SurveySettings:
     texts: bool  # whether some are kept
 
 
+class SurveyRun:
+    """What a survey has counted so far, and the file that it is saved in, if one was asked for."""
+
+    def __init__(self, path: str | Path | None) -> None:
+        self._path, self.stats = path, HeadStats({})
+
+    def save(self) -> None:
+        """Save. Raises SaveError, which holds the statistics, where they cannot be saved."""
+        stats = self.stats
+        if self._path is None or not stats.n_texts:
+            return
+        try:
+            stats.save(self._path)
+        except ExportError as error:
+            raise SaveError(
+                f"{error}. The statistics of {stats.n_texts} texts are not lost: they are in this error's .stats "
+                "(in a notebook: import sys; sys.last_value.stats.save(...))",
+                stats,
+            ) from error
+
+
 def _survey(
     lens: Lens | None,
     corpus: Corpus,
     settings: SurveySettings,
     resume: HeadStats | str | Path | None,
-    checkpoint: Checkpoint,
+    run: SurveyRun,
+    autosave: Callable[[], None],
     progress: bool,
     client: Any,
 ) -> HeadStats:
@@ -125,7 +147,8 @@ def _survey(
         else:
             batches = share or itertools.chain.from_iterable(windows(texts, settings.batch_size))
             parts = _batch_sums(lens, stats.provenance, batches, settings.truncation)
-        return _count(stats, parts, checkpoint, bar)
+        run.stats = stats
+        return _count(run, parts, autosave, bar)
 
 
 def _batch_sums(
@@ -138,35 +161,29 @@ def _batch_sums(
 
 
 def _count(
-    stats: HeadStats,
+    run: SurveyRun,
     parts: Generator[tuple[HeadStats, list[Numbered]], None, None],
-    checkpoint: Checkpoint,
+    autosave: Callable[[], None],
     bar: Any,
 ) -> HeadStats:
-    """`stats` and those of successive items. Raises ClusterError, which holds what was counted."""
+    """The statistics of `run` and those of successive items. Raises ClusterError, which holds what was counted."""
     try:
-        with checkpoint.counting(), closing(parts):
+        told = partial_work(lambda: f"{run.stats.n_texts} texts are counted, head_stats(..., resume=stats) goes on")
+        with told, closing(parts):
             for sums, entries in parts:
                 # one assignment: an interrupt finds either all of a part counted or nothing
-                stats = stats.with_items(sums, [entry.number for entry in entries])
+                run.stats = run.stats.with_items(sums, [entry.number for entry in entries])
                 bar.update(len(entries))
-                checkpoint.now_and_then(stats)
+                autosave()
     except ClusterError as error:
-        if not stats.n_texts:
+        if not run.stats.n_texts:
             raise
         raise ClusterError(
-            f"{error}. {stats.n_texts} texts are counted, in this error's .stats: head_stats(..., resume=stats) "
+            f"{error}. {run.stats.n_texts} texts are counted, in this error's .stats: head_stats(..., resume=stats) "
             "goes on",
-            stats,
+            run.stats,
         ) from error
-    except KeyboardInterrupt:
-        warnings.warn(
-            f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
-            stacklevel=4,
-        )
-    finally:
-        checkpoint.at_the_end(stats)
-    return stats
+    return run.stats
 
 
 def _remainder(texts: Iterator[Numbered], start: HeadStats) -> Iterator[Numbered]:

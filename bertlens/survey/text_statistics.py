@@ -7,6 +7,7 @@ weighs the same, Clark et al. 2019) or token by token (average="token": numerato
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from ..base.generators import Steps, run_to_end
 from ..base.vocabulary import GATES
+from ..errors import ModelError
 from ..measures import categories, gates, norms
 from ..measures.block import Block
 from ..measures.byhead import norm_shares
@@ -80,9 +82,11 @@ def text_steps(here: Here, lengths_of: Callable[[Trace, int], Tensor] | None = N
     """`text_statistics`, which yields after some rows; here: gives the trace, which is held in no pause."""
     lengths_of = lengths_of or Lengths()
     roles = Roles.of(here())
+    with suppress(ModelError):
+        here().check_unchanged()  # first, of all at once: layer by layer takes longer
     with_norms = not why_not(here(), "norms")
     if with_norms:
-        here().check_unchanged()  # once: layer by layer takes longer
+        here().check_unchanged()
     groups: list[_Heads] = []
     lengths: list[Tensor | None] = []
     for layers in layer_groups(here()):

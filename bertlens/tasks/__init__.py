@@ -6,5 +6,19 @@ from .importance import MEASURES, Heads, expected
 from .labelled_task import Task, by_layer, task
 from .mistakes import Errors
 from .model_comparison import Against
+from .words import TaskEdits, TaskWords
 
-__all__ = ["ABLATIONS", "MEASURES", "Against", "Errors", "Heads", "Task", "Turned", "by_layer", "expected", "task"]
+__all__ = [
+    "ABLATIONS",
+    "MEASURES",
+    "Against",
+    "Errors",
+    "Heads",
+    "Task",
+    "TaskEdits",
+    "TaskWords",
+    "Turned",
+    "by_layer",
+    "expected",
+    "task",
+]

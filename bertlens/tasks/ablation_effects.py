@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -12,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..base.progress import Bar, bar, is_watched
+from ..base.batch_work import partial_work
+from ..base.progress import Bar, bar
 from ..errors import ClusterError
 from ..run.changes import Change
 from ..run.interventions import Run
@@ -97,17 +97,15 @@ def collected(
 ) -> dict[str, np.ndarray]:
     """See `effects`. stream: those of batch after batch, whatever runs them."""
     batches: list[Effects] = []
-    with bar(len(rows) * len(sites), "run", "parts", task.progress) as progress:
+
+    def told() -> str:
+        count = sum(len(arrays[0]) for arrays in batches)
+        return f"effects over {count} of {len(rows)} texts" if count > 1 else ""
+
+    with bar(len(rows) * len(sites), "run", "parts", task.progress) as progress, partial_work(told, ClusterError):
         try:
             for arrays in stream(progress):
                 batches.append(arrays)  # noqa: PERF402  what was done stays after an interrupt
-        except (KeyboardInterrupt, ClusterError) as error:
-            count = sum(len(arrays[0]) for arrays in batches)
-            if count < 2:
-                raise
-            if not is_watched():
-                why = str(error) or "interrupted"
-                warnings.warn(f"{why}: effects over {count} of {len(rows)} texts", stacklevel=4)
         finally:
             task.kept.save()
     return {name: np.concatenate([arrays[i] for arrays in batches]) for i, name in enumerate(("row", "loss", "right"))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -18,6 +18,7 @@ from ..errors import BertLensError, InputError, check_number, excerpt
 from ..export.space import SpaceSource
 from ..lens import Lens
 from ..measures.significance import Sizes
+from ..search.edits import FILLERS
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
@@ -30,6 +31,7 @@ from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
 from .task_answers import Answered
 from .task_page import corpus_of, notebook_card, page_of
+from .words import RUNS, TaskEdits, TaskWords, task_edits, task_words
 
 
 def task(
@@ -208,6 +210,44 @@ class Task(SpaceSource, Answered):
         """
         return slices(self)
 
+    def words(self, n: int = 30, *, runs: int = RUNS, against: Lens | None = None, seed: int = 0) -> TaskWords:
+        """What words do its answers go by? `.table`, `.suspects`, `.said`, `.cases(word)`, `.counter_examples(words)`.
+
+        Each word, two words side by side, piece of words, word in one place of the text and order of two words that 5
+        examples hold is hidden in all of them, by the mask and by deletion, and what the log-odds of each class lose is
+        told beside what words of about as many texts do. Of tags: of the answers at all other words, added; of a
+        number, the number. Where that takes more than `runs` texts, a backward pass for each class estimates it over
+        all examples; the n parts of each class with the largest estimates run in up to 40 texts each, and 59 drawn ones
+        in up to 8, which say how far an estimate may be off. Of tags, which have no estimate, fewer texts of each part
+        are run then, and of the rarest none. The table is descriptive of these examples, and of a model that reads a
+        text that nobody wrote.
+        against: another model, as before a fine-tuning: `.changes` has the effects in both. seed: of what is drawn.
+        Raises InputError for masked words, for vectors of pairs and for arguments below 1; ModelError where
+        estimates need a gradient and there is none, and for a model with other classes.
+        """
+        return task_words(self, n, runs, seed, against)
+
+    def edits(
+        self,
+        *,
+        words: Sequence[str] | None = None,
+        frames: Sequence[str] | None = None,
+        roles: Iterable[tuple[str, str]] | None = None,
+        n: int = 200,
+        fillers: Sequence[str] = FILLERS,
+        seed: int = 0,
+    ) -> TaskEdits:
+        """Does an answer turn at *not*, another number, another name? `.table`, `.pairs`, `.said`.
+
+        The first texts of up to n examples of each kind, drawn by `seed`, are edited by the rules of
+        `Retrieval.probe`, which are for English; each is run beside the same text with a filler of as many tokens.
+        words and frames: words of your own, and texts with {} where a word goes, that say nothing of the classes; an
+        answer turns where it is another one than to the frame without a word. roles: (text, text) pairs in which who
+        does it and who it is done to have changed places. fillers: words that change nothing.
+        Raises InputError for answers that are not classes of texts, words without frames, and other arguments.
+        """
+        return task_edits(self, words, frames, roles, n, fillers, seed)
+
     def against(self, other_lens: Lens, texts: int = TEXTS, seed: int = 0) -> Against:
         """This model beside other_lens on the same examples, as after and before a fine-tuning: the other is before.
 
@@ -218,20 +258,30 @@ class Task(SpaceSource, Answered):
         return against(self, other_lens, texts, seed)
 
     def to_html(
-        self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None, live: int = 10
+        self,
+        path: str | Path,
+        *,
+        heads: Heads | None = None,
+        errors: Errors | None = None,
+        words: TaskWords | None = None,
+        live: int = 10,
     ) -> Path:
         """Write one page, which needs nothing else, and return where it is: the view of the examples (`explore`), and
-        below it, as plain tables, errors, scores, confusion, calibration, 200 examples.
+        below it, as plain tables, errors, words, scores, confusion, calibration, 200 examples.
 
-        heads, errors: results of these methods, to stand in it too. live: of how many texts, those with the largest
-        loss, the view has the run, as far as 14 MB reach; 0 leaves the view out. Raises ExportError where it
+        heads, errors, words: results of these methods, to stand in it too. live: of how many texts, those with the
+        largest loss, the view has the run, as far as 14 MB reach; 0 leaves the view out. Raises ExportError where it
         cannot be written, InputError for a number below 0.
         """
         live = min(check_number(live, "live is how many texts to show the heads of,", 0), len(self))
-        for argument, kind, way in ((heads, Heads, "task.heads()"), (errors, Errors, "task.errors()")):
+        for argument, kind, way in (
+            (heads, Heads, "task.heads()"),
+            (errors, Errors, "task.errors()"),
+            (words, TaskWords, "task.words()"),
+        ):
             if not isinstance(argument, kind | None):
                 raise InputError(f"what {way} gave stands in a page, not {excerpt(argument)}")
-        return text_file(page_of(self, heads, errors, live), path)
+        return text_file(page_of(self, heads, errors, live, words), path)
 
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self.lens, corpus_of(self), False

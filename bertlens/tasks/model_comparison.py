@@ -115,7 +115,9 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
         raise InputError(f"against takes another lens, not {type(other).__name__}: bl.Lens(model, tokenizer)")
     texts = check_number(texts, "texts is how many to compare attention on,", 2)
     seed = check_seed(seed)
-    other_task = _same_examples(after, other)
+    if not after.kind.has_right:
+        raise InputError(f"{after.kind.lacks} has no right and wrong: make a task of each model and compare .metrics()")
+    other_task = same_examples(after, other)
     was, now = (task.right == 1 for task in (other_task, after))
     tables = [task.table for task in (other_task, after)]  # classes may have another order
     table = tables[1][[name for name in ("row", "text", "text_pair", "label") if name in tables[1]]].copy()
@@ -138,15 +140,13 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
     return Against(table.loc[order].reset_index(drop=True), heads, change, note, len(distances), other_task, after)
 
 
-def _same_examples(task: Answered, other: Lens) -> Answered:
+def same_examples(task: Answered, other: Lens) -> Answered:
     """The examples with the other model's classes. Raises ModelError where these are not the same by name."""
     kind = kind_of(other)
     if kind.name != task.kind.name:
         raise ModelError(f"the other model is asked for {kind.asks}, this one for {task.kind.asks}")
-    if not kind.has_right:
-        raise InputError(f"{kind.lacks} has no right and wrong: make a task of each model and compare .metrics()")
-    if kind.name == "words":
-        if task.lens.tokenizer.get_vocab() != other.tokenizer.get_vocab():
+    if not kind.names:
+        if kind.name == "words" and task.lens.tokenizer.get_vocab() != other.tokenizer.get_vocab():
             raise ModelError("the other model has another vocabulary, so that a masked word is no one label")
         return Answered(other, replace(task.examples, kind=kind), task.batch_size, task.truncation, task.progress)
     names = kind.names

@@ -21,20 +21,28 @@ from .importance import Heads
 from .mistakes import Errors
 from .scores import calibration_table, confusion_table
 from .task_answers import Answered
+from .words import TaskWords
 
 EXAMPLES = 200  # with the largest loss
 MOST_NAMES = 12  # classes of a confusion matrix in a notebook
 OF_A_CELL = 20
 SLICES = 15
+WORDS = 15  # of a class
 MORE = (("wrong", 0), ("rank", 0), ("error", 2), ("margin", 2), ("loss", 2))  # columns of an example, and digits
 NAMED = re.compile(r"(^|, )(.*?)(?= \()")  # each word of "the (+0.31), cat (+0.20)"
 Fields = dict[str, Any]  # what a template is rendered with
 
 
-def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = None, live: int = 0) -> str:
+def page_of(
+    task: Answered,
+    heads: Heads | None = None,
+    errors: Errors | None = None,
+    live: int = 0,
+    words: TaskWords | None = None,
+) -> str:
     """The text of the page. live: of how many texts the heads are shown, those with the largest loss."""
-    tables = _tables(task, heads, errors)
-    page = _with_view(task, heads, errors, live, tables) if live else None
+    tables = _tables(task, heads, errors, words)
+    page = _with_view(task, heads, errors, live, tables, words) if live else None
     origin = pages.origin(task.lens.model_name, corpus_of(task))
     return page or pages.render("taskpage.jinja", **tables, live=None, made=made_with(), origin=origin)
 
@@ -44,11 +52,18 @@ def corpus_of(task: Answered) -> str:
     return task.examples.columns.source or "labelled examples"
 
 
-def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, tables: Fields) -> str | None:
+def _with_view(
+    task: Answered,
+    heads: Heads | None,
+    errors: Errors | None,
+    live: int,
+    tables: Fields,
+    words: TaskWords | None,
+) -> str | None:
     """The page with the view of the examples above the tables; None where the model shows no attention."""
     place, opened = _first(heads)
     try:
-        view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, **place)
+        view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, words_found=words, **place)
     except BertLensError:
         return None
     fields = tables | {"live": {"texts": min(live, len(task)), "opened": opened}}
@@ -107,7 +122,7 @@ def _first(heads: Heads | None) -> tuple[dict[str, int], str]:
     return place, f", opened at {best['part']}: without it {does} most, of the {len(run)} that were run"
 
 
-def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Fields:
+def _tables(task: Answered, heads: Heads | None, errors: Errors | None, words: TaskWords | None) -> Fields:
     """What task.jinja shows: rows of tables as records, None for what the task has not."""
     table = task.table.sort_values("loss", ascending=False, kind="stable")
     scores = task.kind.metrics(task.records, task.labels)
@@ -126,6 +141,7 @@ def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Field
         "confusion": _confusion(task, table) if names else None,
         "heads": None if heads is None else _heads(heads),
         "errors": None if errors is None else _errors(errors),
+        "words": None if words is None else _words(words),
         "calibration": _calibration(task) if names else None,
         "examples": _examples(table.head(EXAMPLES)),
     }
@@ -196,6 +212,20 @@ def _errors(errors: Errors) -> Fields:
         "rows": [{**r, "words": NAMED.sub(lambda name: name[1] + isolate(name[2]), r["words"])} for r in rows],
         "twins": _records(errors.duplicates.head(OF_A_CELL)),
     }
+
+
+def _words(words: TaskWords) -> Fields:
+    """The first rows of each class that raise it, suspects first, each with its texts."""
+    raises = words.table[words.table["effect"] > 0].sort_values("suspect", ascending=False, kind="stable")
+    shown = raises.groupby("class", sort=False).head(WORDS)
+
+    def row(number: int, r: Fields) -> Fields:
+        texts = words.cases(r["word"])
+        cases = _examples(texts.head(OF_A_CELL))
+        return r | {"id": f"word-{number}", "cases": cases, "is_cut": len(texts) > OF_A_CELL}
+
+    rows = [row(number, r) for number, r in enumerate(_records(shown))]
+    return {"said": words.said, "unit": words.unit, "rows": rows, "is_pair": bool((shown["of"] != "").any())}
 
 
 def _calibration(task: Answered) -> list[Fields]:

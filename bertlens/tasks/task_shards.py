@@ -19,6 +19,17 @@ from .ablations import FEWEST_DRAWS
 from .importance import choice, halves, sites_of
 from .resume_folder import Arrays, Key, identity, packed, unpacked
 from .task_answers import ANSWERS, Answered
+from .words import (
+    RUNS,
+    SLOPES,
+    batch_slopes,
+    hidden_name,
+    needs_estimates,
+    plan_of,
+    run_without,
+    tried_features,
+    ways_of,
+)
 
 FILE = ArraysFile("part of a task", 1, "run it again")
 STAGES = ("estimate", "exact")
@@ -33,37 +44,65 @@ def run_stage(task: Answered, stage: str, shard: Shard, settings: Mapping[str, A
     """Run a shard's batches of a stage, and write them; how many texts these are. The task keeps what is run in a
     folder, and for "exact" has what `read` gave.
 
-    settings: "heads", how many parts are chosen (0: answers alone), "ablation" and "seed".
+    settings: "heads", how many parts are chosen (0: none), "words", how many words (0: none), "ablation" and "seed".
     """
-    rows = {ANSWERS: len(task)}
-    seed, heads = settings["seed"], settings["heads"]
-    settings = dict(settings)
+    about = dict(settings) if stage == STAGES[1] else {"seed": settings["seed"]}
     if stage == STAGES[0]:
-        del settings["ablation"], settings["heads"]
-        count = 0
-        batches = task.batches(range(len(task)))
-        for batch in batches if heads and task.kind.needs_all else shard.batches(batches):
-            task.answer(batch)
-            count += len(batch.rows)
-        if heads and task.kind.needs_all:
-            _ = task.losses
-        sites, n_layers = sites_of(task, 0) if heads else ([], 0)
-        for half in halves(task, seed) if sites else ():
-            for batch in shard.batches(task.batches(half)):
-                batch_estimates(task, batch, n_layers)
-            rows[ESTIMATES] = len(task)
-        names = {*rows}
+        rows, count = _estimates(task, shard, settings)
     else:
-        plan = choice(task, heads, settings["ablation"], FEWEST_DRAWS, seed)
-        name = sweep_name(plan.run, plan.ablation)
-        names, rows, count = {name}, {name: len(plan.second)}, 0
-        settings["parts that are run"] = hashlib.sha256(name.encode()).hexdigest()[:16]
-        for batch in shard.batches(task.batches(plan.second)):
-            batch_effects(task, batch, plan.run, plan.ablation)
-            count += len(batch.rows)
-    arrays = {key: arrays for key, arrays in task.kept.arrays.items() if key[0] in names}
-    _write(path, {"stage": stage, "shard": shard, "settings": settings, "rows": rows}, arrays, of(task))
+        rows, count = _effects(task, shard, about) if settings["heads"] else ({}, 0)
+        if settings.get("words", 0):
+            of_words, texts = _words(task, shard, about)
+            rows, count = rows | of_words, count or texts
+    arrays = {key: arrays for key, arrays in task.kept.arrays.items() if key[0] in rows}
+    _write(path, {"stage": stage, "shard": shard, "settings": about, "rows": rows}, arrays, of(task))
     return count
+
+
+def _estimates(task: Answered, shard: Shard, settings: Mapping[str, Any]) -> tuple[dict[str, int], int]:
+    """By what arrays are kept, of how many rows in all; and how many texts this shard has answered."""
+    rows, count, heads = {ANSWERS: len(task)}, 0, settings["heads"]
+    batches = task.batches(range(len(task)))
+    for batch in batches if heads and task.kind.needs_all else shard.batches(batches):
+        task.answer(batch)
+        count += len(batch.rows)
+    if heads and task.kind.needs_all:
+        _ = task.losses
+    sites, n_layers = sites_of(task, 0) if heads else ([], 0)
+    for half in halves(task, settings["seed"]) if sites else ():
+        for batch in shard.batches(task.batches(half)):
+            batch_estimates(task, batch, n_layers)
+        rows[ESTIMATES] = len(task)
+    if settings.get("words", 0) and needs_estimates(task, RUNS):
+        for batch in shard.batches(task.batches(range(len(task)))):
+            batch_slopes(task, batch)
+        rows[SLOPES] = len(task)
+    return rows, count
+
+
+def _effects(task: Answered, shard: Shard, settings: dict[str, Any]) -> tuple[dict[str, int], int]:
+    """As `_estimates`; what is run stands in the settings then."""
+    plan = choice(task, settings["heads"], settings["ablation"], FEWEST_DRAWS, settings["seed"])
+    name, count = sweep_name(plan.run, plan.ablation), 0
+    settings["parts that are run"] = hashlib.sha256(name.encode()).hexdigest()[:16]
+    for batch in shard.batches(task.batches(plan.second)):
+        batch_effects(task, batch, plan.run, plan.ablation)
+        count += len(batch.rows)
+    return {name: len(plan.second)}, count
+
+
+def _words(task: Answered, shard: Shard, settings: dict[str, Any]) -> tuple[dict[str, int], int]:
+    """As `_effects`, of words."""
+    parts = tried_features(task)
+    removals = plan_of(task, parts, settings["words"], RUNS, settings["seed"])[0].removals(parts)
+    rows: dict[str, int] = {}
+    texts: set[int] = set()
+    for way in ways_of(task):
+        name = hidden_name(removals, way)
+        rows[name] = len(removals)
+        texts |= {row for row, _ in run_without(task, removals, parts.encodings, way, shard)}
+    settings["words that are run"] = name
+    return rows, len(texts)
 
 
 def merge(paths: Sequence[Path], output: Path) -> dict[str, Any]:

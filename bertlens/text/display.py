@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,6 +98,13 @@ def spelling_in(tokens: Sequence[str]) -> Spelling:
         except UnicodeDecodeError:
             has_bytes = False
     return Spelling(has_bytes, blank, "" if blank else "##", "</w>")
+
+
+def as_written(displayed: str, source: str | None) -> str:
+    """A displayed token in the letters of the text it was made of, where its tokenizer put those in another way of
+    writing alone (Unicode's NFKC: of Thai ำ it makes two characters, of ， a comma)."""
+    letters = displayed if source is None else source.strip()
+    return letters if unicodedata.normalize("NFKC", letters) == displayed else displayed
 
 
 def letters_of(piece: str, continuation: str) -> str:

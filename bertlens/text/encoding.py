@@ -20,7 +20,7 @@ from ..base.limits import TEXT_CHARACTERS
 from ..base.quotes import isolate
 from ..base.vocabulary import phrases
 from ..errors import InputError
-from .display import spelling_of, unknown_id
+from .display import as_written, spelling_of, unknown_id
 from .tokenizer import Pieces, Text, cut_side, resting_state, tokenise
 from .word_numbers import scripts_without_blanks, text_words
 
@@ -260,7 +260,7 @@ def _encoding(
         input_ids=tuple(pieces.input_ids),
         token_type_ids=None if pieces.token_type_ids is None else tuple(pieces.token_type_ids),
         tokens=tuple(pieces.tokens),
-        display_tokens=tuple(map(spelling.display, pieces.tokens)),
+        display_tokens=tuple(map(as_written, map(spelling.display, pieces.tokens), source)),
         word_ids=tuple(word_ids),
         offsets=None if offsets is None else tuple(offsets),
         special=tuple(special),

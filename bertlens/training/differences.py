@@ -29,17 +29,17 @@ SHA256 = "8bf83c5dfb22646a81dca5d2dc4adc5cc9d3736de451195935e54481123def51"
 STEP = 0.75  # of the differences' standard deviation
 
 
-def base_weights() -> dict[str, Tensor]:
-    """The embedded encoder's weights under the names that they have in a BertForMaskedLM."""
+def base_weights(source: Path) -> dict[str, Tensor]:
+    """The embedded encoder's weights, of its folder, under the names that they have in a BertForMaskedLM."""
     from safetensors.torch import load_file
 
-    weights = load_file(offline_model.folder() / "model.safetensors")
+    weights = load_file(source / offline_model.WEIGHTS)
     return {f"bert.{name}": value for name, value in weights.items() if not name.startswith("pooler")}
 
 
 def write(model: Any, path: Path, step: float = STEP) -> None:
     """Write what sets a BertForMaskedLM of the embedded encoder's shape apart from it."""
-    base, arrays = base_weights(), {}
+    base, arrays = base_weights(offline_model.folder()), {}
     for name, parameter in model.named_parameters():
         value = parameter.detach().cpu().float()
         change = (value - base[name].float() if name in base else value).numpy()
@@ -85,14 +85,15 @@ def load(folder: Path = SHIPPED, known: str | None = None) -> tuple[Any, Any]:
 
     Raises ModelError where the file is not there, or is not the one with this SHA-256.
     """
-    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+    from transformers import BertForMaskedLM, BertTokenizer
 
     path = folder / FILE
     if not path.is_file():
         raise ModelError("this installation carries no masked language model: install bertlens again")
     if known is not None and (digest := sha256(path)) != known:
         raise ModelError(f"{FILE} is not the known one (SHA-256 {digest[:12]}…): install bertlens again")
-    weights = {name: value.float() for name, value in base_weights().items()}
+    source = offline_model.folder()
+    weights = base_weights(source)
     with np.load(path, allow_pickle=False) as changes:
         for name in changes.files:
             if name.endswith(".step"):
@@ -100,12 +101,9 @@ def load(folder: Path = SHIPPED, known: str | None = None) -> tuple[Any, Any]:
             change = torch.from_numpy(changes[name].astype(np.float32, order="C"))
             if f"{name}.step" in changes.files:
                 change *= float(changes[f"{name}.step"])
-            weights[name] = weights[name] + change if name in weights else change
-    source = offline_model.folder()
-    config = BertConfig.from_pretrained(source, architectures=["BertForMaskedLM"])
-    with offline_model.quietly():
-        model = BertForMaskedLM.from_pretrained(None, config=config, state_dict=_tied(weights))
-    return model.eval(), AutoTokenizer.from_pretrained(source)
+            weights[name] = change.add_(weights[name]) if name in weights else change
+    config = offline_model.config(source, architectures=["BertForMaskedLM"], name_or_path="")
+    return offline_model.filled(BertForMaskedLM, config, _tied(weights)), BertTokenizer.from_pretrained(source)
 
 
 def _tied(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -23,6 +23,7 @@ from ..base.vocabulary import constants, phrases
 from ..measures import gates
 from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
+from . import views  # noqa: F401  with whom every question of a view is there
 from .answer_types import answers
 from .messages.plain_question import PlainQuestion
 from .questions import QUESTIONS

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ..sentences.ranking_table import Ranking
     from ..survey.headstats import HeadStats
     from ..survey.treebank import Sentence
-    from ..tasks import Against, Errors, Heads, Task
+    from ..tasks import Against, Errors, Heads, Task, TaskWords
 
+LESSONS = "bertlens.lessons"
 # Of rooms: a view of one that was taken out cannot be made
-lessons = room("bertlens.lessons")
 corpus = room("bertlens.widgets.panels.corpus_panel")
 texts = room("bertlens.widgets.panels.similarity_panel")
 examples = room("bertlens.widgets.panels.task_panel")
@@ -82,7 +82,7 @@ class Explorer(LensWidget):
         if language is not None:
             given = language if isinstance(language, Mapping) else dict.fromkeys(_texts(trace), language)
             panels.append(LanguagePanel(given))
-        steps = {} if lesson is None else lessons.for_page(lesson)
+        steps = {} if lesson is None else room(LESSONS).for_page(lesson)
         super().__init__(trace, panels=panels, **_opened(trace, selection))
         self.lesson = steps
 
@@ -90,7 +90,7 @@ class Explorer(LensWidget):
     def lesson_results(self) -> pd.DataFrame:
         """What was done in the lesson beside the view, one row a step: DataFrame(step, act, guess, truth, right,
         hints, shown, skipped, written)."""
-        return lessons.results(self.lesson_done)
+        return room(LESSONS).results(self.lesson_done)
 
     def _parts(self) -> tuple[str, ...]:
         """With all tabs, those registered since included."""
@@ -230,10 +230,10 @@ class TaskView(LensWidget):
 
     task: of `bl.task(lens, examples)`; `task.explore()` makes this view, which runs the model on all examples where
     that was not done yet. row: of the example that it opens on, without it the one with the largest loss.
-    heads_found, errors_found: of `task.heads()` and `task.errors()`; against: of `task.against(other_lens)`, for what
-    changed from that model to this one; what is missing can be started, and stopped, in
-    the view. A saved page has the runs of the ten examples with the largest loss. Other arguments: LensWidget. Raises
-    InputError for anything but a task, and for a row that there is not.
+    heads_found, errors_found, words_found: of `task.heads()`, `task.errors()`, `task.words()`; against: of
+    `task.against(other_lens)`, for what changed from that model to this one; what is missing can be started, and
+    stopped, in the view. A saved page has the runs of the ten examples with the largest loss. Other arguments:
+    LensWidget. Raises InputError for anything but a task, and for a row that there is not.
     """
 
     PARTS = ("examples", *Explorer.PARTS)
@@ -245,10 +245,11 @@ class TaskView(LensWidget):
         row: int | None = None,
         heads_found: Heads | None = None,
         errors_found: Errors | None = None,
+        words_found: TaskWords | None = None,
         against: Against | None = None,
         **selection: Any,
     ) -> None:
-        panel = examples.TaskPanel(task, heads_found, errors_found, against)
+        panel = examples.TaskPanel(task, heads_found, errors_found, against, words_found)
         trace = panel.open(panel.worst if row is None else row)
         super().__init__(trace, panels=[panel], **_opened(trace, {"truncation": task.truncation} | selection))
 

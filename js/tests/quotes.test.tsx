@@ -13,7 +13,7 @@ import { RunningFigure } from "../src/head/runningfigure";
 import { cellText } from "../src/head/scale";
 import { directionOf, isolate, quotation, visibleText } from "../src/paint/quotes";
 import { describe as sentenceOf, sentenceText } from "../src/parts/phrasing";
-import { tokenQuote, tokenWord } from "../src/parts/token";
+import { tokenQuote, tokenWord, wordName } from "../src/parts/token";
 import { decodeOverview } from "../src/state/overview";
 import { cellName, tokenName } from "../src/tabs/matter/cellverdict";
 import type { ErrorNote } from "../src/tabs/task/examples";
@@ -53,6 +53,36 @@ describe("a word in a sentence", () => {
     expect(tokenWord("\u202e")).toBe("⟨U+202E⟩");
     expect(visibleText("\u2068cat\u2069")).toBe("⟨U+2068⟩cat⟨U+2069⟩");
     expect(visibleText("\u2067אב\u2069")).toBe("⟨U+2067⟩אב⟨U+2069⟩");
+  });
+});
+
+describe("a word in a sentence, of a split by blanks", () => {
+  it.each([
+    ["war.", "war"],
+    ["Straße,", "Straße"],
+    ["yorgun", "yorgun"],
+    ["устала.", "устала"],
+    ["جدًا.", isolate("جدًا")],
+    ["لماذا؟", isolate("لماذا")],
+    ["था।", "था"],
+    ["累了。", "累了"],
+    ["（他）", "他"],
+    ["«Hund»,", "Hund"],
+    ["„Hund“", "Hund"],
+    ["»Hund«.", "Hund"],
+    ["¿qué?!", "qué"],
+    ["war…", "war"],
+    ["l’", "l’"],
+    ["99%", "99%"],
+    ["C++", "C++"],
+    ["##ing.", "##ing"],
+    ["anti-", "anti-"],
+    ["[MASK]", "[MASK]"],
+    ["?!", "?!"],
+    ["(", "("],
+  ])("%s", (label, name) => {
+    expect(wordName({ label, special: false })).toBe(name);
+    expect(wordName({ label, special: true })).toBe(isolate(label));
   });
 });
 

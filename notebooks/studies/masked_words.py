@@ -297,7 +297,8 @@ class MaskedWords:
         for n in TEST:
             trace, (_, right, wrong, _) = self.traces["pronoun"][n], self.tasks["pronoun"][n]
             split = sources.logit(trace, trace.display_tokens.index("[MASK]"), right, against=wrong)
-            direct.append(float(split.parts.set_index(["kind", "layer", "head"])["value"].loc[("head", *WHO)]))
+            place = "head", *WHO
+            direct.append(float(split.parts.set_index(["kind", "layer", "head"])["value"].loc[place]))
         lost = -self.effect("pronoun", [WHO])
         note = (
             f"{len(TEST)} sentences, nats: direct part {mean_text(direct)}, lost without the head {mean_text(lost)} "

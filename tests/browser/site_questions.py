@@ -27,12 +27,12 @@ SEARCHED = [
         "words behind wrong positive predictions",
     ),
     (
-        "retrieval",
+        "answers/wrong_passage",
         "semantic search returns an irrelevant passage at the top",
         "why does the right document rank below a wrong one",
     ),
     (
-        "layers_and_dimensions",
+        "answers/half_dimensions",
         "can I truncate my embeddings to save memory in the index",
         "smaller vectors matryoshka quality of search",
     ),

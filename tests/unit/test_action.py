@@ -15,6 +15,7 @@ import pytest
 
 import bertlens as bl
 from bertlens import cli
+from unit.tasks.classifier import labelled, lens_of
 from unit.test_project import ROOT
 from unit.test_release import read
 
@@ -73,7 +74,54 @@ def test_the_status_of_the_action(action: Any, lock: Path, case: str, expected: 
 
 
 def test_the_hook_runs_the_command(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [hook] = read(ROOT / ".pre-commit-hooks.yaml")
+    hook, _ = read(ROOT / ".pre-commit-hooks.yaml")
     program, *options = shlex.split(hook["entry"])
     assert program == "bertlens" and hook["pass_filenames"] is False
     assert cli.main([*options, "embedded", "--check", str(lock)]) == 0
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty of a small classifier's, which is saved beside them."""
+    folder = tmp_path_factory.mktemp("task")
+    lens = lens_of()
+    lens.model.save_pretrained(folder / "model")
+    lens.tokenizer.save_pretrained(folder / "model")
+    path = folder / "examples.csv"
+    path.write_text("\n".join(["text,label", *(f"{text},{label}" for text, label in labelled(40))]))
+    return path
+
+
+def test_a_task_is_held_to_what_was_right(
+    action: Any, examples: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the hook's own line, and by the action: 0 as it is, 1 where fewer are right, 2 for other examples."""
+    monkeypatch.setattr("bertlens.tasks.labelled_task.page_of", lambda *given: "<p>the page</p>")
+    _, hook = read(ROOT / ".pre-commit-hooks.yaml")
+    model, page = str(examples.parent / "model"), examples.parent / "task.html"
+    program, *options = shlex.split(hook["entry"])
+    assert program == "bertlens" and hook["pass_filenames"] is False
+    run = [*options, model, str(examples), "-o", str(page)]
+    assert cli.main(run) == 0
+    kept = page.with_name("task-numbers.json")
+    right = bl.task(bl.Lens.from_pretrained(model), examples, progress=False).table["right"].astype(int).tolist()
+    record = json.loads(kept.read_text())
+    assert record["right"] == right and 8 <= sum(right) <= 32
+    old = examples.parent / "old.json"
+    for was, expected, said in (
+        (right, 0, f"40 examples {sum(right)} were right, now {sum(right)}: no more and no fewer than chance gives, 0"),
+        ([1] * 40, 1, f"40 examples 40 were right, now {sum(right)}: fewer, −{1 - sum(right) / 40:.3f} of them"),
+        ([0] * 40, 0, f"40 examples 0 were right, now {sum(right)}: more, +{sum(right) / 40:.3f} of them"),
+        ([0] * 39, 2, "old.json is of other examples: compare runs of one file, with one --limit"),
+        ([2] * 40, 2, "old.json is damaged"),
+        (None, 2, "old.json is damaged"),
+    ):
+        old.write_text(json.dumps(record | {"right": was}))
+        capsys.readouterr()
+        assert cli.main([*run, "--check", str(old)]) == expected
+        assert said in "".join(capsys.readouterr())
+    old.write_text("[]")
+    assert cli.main([*run, "--check", str(old)]) == 2
+    if COMMAND.is_file():
+        old.write_text(json.dumps(record | {"right": [1] * 40}))
+        assert status(action, model=model, examples=str(examples), numbers=str(old)) == 1

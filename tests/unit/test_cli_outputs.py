@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {  # arguments, with {} for t
         ["{}/corpus", "--model", "tiny", "-o", "{}/package.html"],
         ["package.html", "package-numbers.json"],
     ),
-    "task": (["tiny", "{}/labelled.csv", "-o", "{}/package.html", *TASK], ["package.html"]),
+    "task": (["tiny", "{}/labelled.csv", "-o", "{}/package.html", *TASK], ["package.html", "package-numbers.json"]),
 }
 NEIGHBOURS = ("package.html", "package.json", "package.csv", "class.html")  # of any project
 

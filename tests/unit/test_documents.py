@@ -119,6 +119,7 @@ GIVEN = {
         for name in ("edit_probe", "hard_negatives", "layers_and_dimensions", "ranking", "ranking_heads", "search_page")
     },
     "docs/answers/false_positives.md": (classifier,),
+    "docs/answers/half_dimensions.md": (collection,),
     "docs/languages.md": (multilingual,),
     "docs/sentences.md": (encoders,),
     "docs/sparse_encoders.md": (encoders,),

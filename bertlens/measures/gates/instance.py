@@ -174,7 +174,8 @@ def _names(trace: Trace) -> dict[tuple[int, str, int], int]:
     for position, token in enumerate(trace.tokens):
         if not special[position]:
             kind = (segments[position], token)
-            names[(*kind, counts[kind])] = position
+            occurrence = *kind, counts[kind]
+            names[occurrence] = position
             counts[kind] += 1
     return names
 

@@ -11,8 +11,8 @@ from typing_extensions import NotRequired, TypedDict, get_type_hints
 from ...base.dataframes import pd
 from ...base.ranking import signed
 from ...errors import BertLensError
-from ...measures.significance import SizeFields, size_fields
-from ...tasks import Against, Errors, Heads, Task, Turned
+from ...measures.significance import SizeFields, count_interval, size_fields
+from ...tasks import Against, Errors, Heads, Task, TaskWords, Turned
 from ...tasks.importance import listed
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
@@ -21,6 +21,7 @@ from ..messages.records import Arrays
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then
 SLICES = 40
+WORDS = 40
 Quality = Literal["accuracy", "Spearman"]
 QUALITIES: dict[Quality, str] = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # of a pruning curve
 
@@ -165,7 +166,21 @@ class SliceRates(TypedDict):
     rows: list[SliceRate]
 
 
-WorkFields: TypeAlias = HeadEffects | PruningCurve | SizeFields | ErrorNotes | SliceRates | TurnedEffects
+class WordEffect(SliceRate):
+    """A word for the class that it speaks for: kind is that class; p_holm and finding are of its effect."""
+
+    effect: float
+    matched: float | None
+    turned: float | None  # share of the errors of this class that are none without it
+    held: list[int]  # rows that hold it
+
+
+class WordEffects(TypedDict):
+    said: str
+    rows: list[WordEffect]
+
+
+WorkFields: TypeAlias = HeadEffects | PruningCurve | SizeFields | ErrorNotes | SliceRates | TurnedEffects | WordEffects
 Row = TypeVar("Row")
 
 
@@ -287,6 +302,21 @@ def _slices(table: pd.DataFrame) -> SliceRates:
     return {"said": slices_said(table), "rows": records(rows, SliceRate)}
 
 
+def _words(found: TaskWords) -> WordEffects:
+    """The first words, each for the class that it speaks for."""
+    table = found.table[found.table["effect"] > 0].head(WORDS)
+    held = [found.cases(word)["row"].tolist() for word in table["word"]]
+    wrong = found.task.wrong
+    named = [f"{word}, {of}" if of else word for word, of in table[["word", "of"]].to_numpy()]
+    ends = [count_interval(*pair) for pair in table[["wrong", "texts"]].to_numpy()]
+    rows = table.drop(columns=["turned", "low", "high"]).rename(columns={"texts": "n", "turned_share": "turned"})
+    rows = rows.assign(
+        kind=table["class"], slice=named, low=[low for low, _ in ends], high=[high for _, high in ends], held=held
+    )
+    rows["rows"] = [[row for row in own if wrong[row]] for own in held]
+    return {"said": found.said, "rows": records(rows, WordEffect)}
+
+
 TOLD: dict[str, Callable[[Any], WorkFields]] = {
     "heads": _heads,
     "turned": _turned,
@@ -294,4 +324,5 @@ TOLD: dict[str, Callable[[Any], WorkFields]] = {
     "layers": size_fields,
     "errors": _errors,
     "slices": _slices,
+    "words": _words,
 }

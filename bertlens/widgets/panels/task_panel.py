@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from ...base.jobs import Job, Stopped, Works
 from ...errors import BertLensError, InputError
-from ...tasks import ABLATIONS, MEASURES, Against, Errors, Heads, Task, expected
+from ...tasks import ABLATIONS, MEASURES, Against, Errors, Heads, Task, TaskWords, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..messages.arguments import ARGUMENTS, Argument, choice
@@ -35,7 +35,7 @@ from .task_fields import (
 
 KEPT = 200  # examples that a page without a kernel holds
 PATIENCE = 0.2  # s
-WORKS = ("heads", "pruning", "layers", "errors", "slices", "turned")
+WORKS = ("heads", "pruning", "layers", "errors", "slices", "words", "turned")
 WAYS = ("heads", "turned")  # that have a measure and an ablation, named before they begin
 ARGUMENTS |= {
     "work": Argument(choice("work", WORKS)),
@@ -56,7 +56,12 @@ class TaskPanel(Panel):
     no_model = "a live page holds no labelled examples: save the view without live=True"
 
     def __init__(
-        self, task: Task, heads: Heads | None = None, errors: Errors | None = None, against: Against | None = None
+        self,
+        task: Task,
+        heads: Heads | None = None,
+        errors: Errors | None = None,
+        against: Against | None = None,
+        words: TaskWords | None = None,
     ) -> None:
         if not isinstance(task, Task):
             raise InputError(f"task is what bl.task(lens, examples) gives, not {type(task).__name__}")
@@ -64,6 +69,8 @@ class TaskPanel(Panel):
             raise InputError("heads is what task.heads() of the same task gives")
         if errors is not None and not isinstance(errors, Errors):
             raise InputError("errors is what task.errors() gives")
+        if words is not None and (not isinstance(words, TaskWords) or words.task is not task):
+            raise InputError("words is what task.words() of the same task gives")
         if against is not None and (not isinstance(against, Against) or against.after is not task):
             raise InputError("against is what task.against(other_lens) of the same task gives")
         self.task, self.against = task, against
@@ -71,7 +78,7 @@ class TaskPanel(Panel):
         self.metrics = task.metrics()
         self._opened: tuple[int, tuple[str | None, str | None]] | None = None  # a row, and the texts of its run
         self._texts = task.examples.shown()
-        given = {"heads": heads, "errors": errors}
+        given = {"heads": heads, "errors": errors, "words": words}
         self._works = Works({name: outcome for name, outcome in given.items() if outcome is not None})
 
     @property
@@ -173,6 +180,7 @@ class TaskPanel(Panel):
                 raise InputError("the curve needs an order of the heads: ask for these first")
             return lambda: heads.pruning()
         begins: dict[str, Callable[[], Any]] = {"layers": task.layers, "errors": task.errors, "slices": task.slices}
+        begins |= {"words": task.words}
         return begins[work]
 
 

@@ -163,7 +163,7 @@ def without(
     contrast: Contrast, side: str, word: str, how: str, draws: int, frequencies: Mapping[str, int]
 ) -> Generator[float, None, CaseWithout]:
     """Both scores before and after, whether the order turned, and the sentence, with so many draws beside it."""
-    table = yield from without_in_steps(contrast, word, side, how, n_random=draws, frequencies=frequencies)
+    table = yield from without_in_steps(contrast, word, side, how, draws, frequencies)
     before, after = (_pair(table[["wrong", "right"]].iloc[at]) for at in (0, 1))
     drawn: list[DrawnWord] = [
         {"draw": row.draw, "word": row.word, "turned": bool(row.turned)} for row in table.iloc[2:].itertuples()

@@ -70,6 +70,26 @@ function shownAs(token: string, hasBytes: boolean, blank: string, isAdded: boole
   }
 }
 
+const REACH = 24; // characters that no token before was found in
+
+/** Tokens in the letters of the text, as `as_written` of bertlens/text/display.py has them: by where they follow each other. */
+function asWritten(tokens: string[], words: number[], text: string): string[] {
+  const isAlike = (letters: string, token: string) => letters === token || letters.normalize("NFKC") === token;
+  if (text === text.normalize("NFKC")) return tokens;
+  let at = 0;
+  return tokens.map((token, n) => {
+    if (words[n]! < 0) return token;
+    for (let start = at; start < Math.min(at + REACH, text.length); start++)
+      for (let end = start + 1; end <= Math.min(start + 2 * token.length, text.length); end++) {
+        const letters = text.slice(start, end);
+        if (!isAlike(letters, token)) continue;
+        at = end;
+        return letters;
+      }
+    return token;
+  });
+}
+
 /** Id by name, where tokens that are shown alike are told apart. */
 function tableOf(tokens: string[], shown: (token: string) => string, blank: string, isAfterBlank: boolean) {
   const isAfter = (id: number) => blank !== "" && tokens[id]!.startsWith(blank);
@@ -232,7 +252,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
     const isSecond = (at: number) =>
       pair !== undefined && pair !== "" && at >= (wordsB.length > 0 ? start : ids.length - 1);
     return {
-      ...{ ids, pieces, tokens: pieces.map(shown), words },
+      ...{ ids, pieces, tokens: asWritten(pieces.map(shown), words, [text, pair].join(" ")), words },
       types: types ? (token_type_ids ?? ids.map(() => 0)) : ids.map(() => 0),
       segments: ids.map((_, at) => Number(isSecond(at))),
       special: words.map((word) => word < 0),

@@ -8,7 +8,7 @@ import { capital, headLabel, signed } from "../paint/format";
 import { Button } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch, neighbourOf } from "../parts/phrasing";
-import { tokenQuote, tokenWord } from "../parts/token";
+import { tokenQuote, wordName } from "../parts/token";
 import {
   curveAt,
   type FrontAnswer,
@@ -43,7 +43,7 @@ import { isBrief, isUnfolded } from "./unfolded";
 const SPOKEN_AFTER = 500; // ms
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
-const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
+const nameOf = ({ label, special }: Unit) => ({ text: wordName({ label, special }), special });
 
 /** What the word that asks gives most to, as the arcs have it; in words for other measures than weight. */
 function lookOf(view: View, words: Words, preview: PreviewRow | null): Look | string {
@@ -109,7 +109,7 @@ function subjectOf(view: View, front: FrontAnswer, best: Best | null): Omit<Effe
       kind === "words"
         ? Math.max(...answers.rows.map((row) => (row.position === lead.position ? row.before : 0)))
         : undefined,
-    carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
+    carrier: carrier ? { word: wordName(carrier), share: carrier.share } : null,
   };
 }
 

@@ -6,7 +6,7 @@ import { LIMITS } from "../generated/vocabulary";
 import { movedBy, placeIn } from "../kernel/opened";
 import { headLabel } from "../paint/format";
 import { Button } from "../parts/controls";
-import { tokenWord } from "../parts/token";
+import { wordName } from "../parts/token";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { short } from "./claims";
@@ -80,7 +80,7 @@ export function Glances() {
       {glances && glances.length > 0 && (
         <h3>
           <span>
-            Where <i class="bl-text-word">{tokenWord(words.units[asker]!.label)}</i> looks, past its neighbours
+            Where <i class="bl-text-word">{wordName(words.units[asker]!)}</i> looks, past its neighbours
           </span>
           <span class="bl-muted">
             {" "}
@@ -124,7 +124,7 @@ function Chip({ glance: { layer, head, weight, to }, query }: { glance: Glance; 
         <span class="bl-number">{short(weight)}</span>
       </span>
       <span class="bl-head-does">
-        at <i class="bl-text-word">{tokenWord(to.label)}</i>
+        at <i class="bl-text-word">{wordName(to)}</i>
       </span>
     </Button>
   );

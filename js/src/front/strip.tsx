@@ -10,7 +10,7 @@ import { headLabel, ordinal, percent, px, signed } from "../paint/format";
 import { Button, into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch, neighbourOf } from "../parts/phrasing";
-import { tokenWord } from "../parts/token";
+import { wordName } from "../parts/token";
 import { type HeadsThatMatter, headsInHand, useAnswers, useHeads, useHeadsToCome } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
@@ -50,7 +50,7 @@ function lookedAt(view: View, layer: number, head: number, row: number): Piece[]
   const to = largest(numbers, 1).positions[0] ?? -1;
   const key = cols[to];
   if (!key || !isMuch(numbers[to]!, key.pieces.length / inSight)) return null;
-  const name = tokenWord(key.label);
+  const name = wordName(key);
   if (overview.square && key.pieces[0] === query!.pieces[0]) return ["looks at itself"];
   return key.special ? ["rests on ", { mark: name }] : ["looks at ", { word: name }];
 }

@@ -114,6 +114,8 @@ export type SliceRates = { said: string; rows: SliceRate[] };
 export type SliceRate = { kind: string; slice: string; n: number; wrong: number; rate: number; low: number; high: number; rate_outside: number; p_holm: number; finding: boolean; rows: number[] };
 export type TurnedEffects = { said: string; measure: "loss" | "accuracy"; rows: TurnedEffect[] };
 export type TurnedEffect = SitePart & { before: number; after: number; difference: number; low: number | null; high: number | null; p_holm: number; finding: boolean };
+export type WordEffects = { said: string; rows: WordEffect[] };
+export type WordEffect = SliceRate & { effect: number; matched: number | null; turned: number | null; held: number[] };
 export type WorkEnd = { stopped: boolean };
 export type WorkCost = { said: string };
 export type Hello = { kernel: boolean; page?: boolean; texts?: [string, string][]; coming?: string; why?: string };
@@ -191,7 +193,7 @@ export type Schema = {
   task: { fields: TaskFields; arrays: Record<string, AnyArray> };
   task_table: { fields: TableColumns; arrays: Record<string, AnyArray> };
   task_open: { fields: OpenRow; arrays: Nothing };
-  task_work: { fields: HeadEffects | PruningCurve | SizeFields | ErrorNotes | SliceRates | TurnedEffects | WorkEnd | Again; arrays: Nothing };
+  task_work: { fields: HeadEffects | PruningCurve | SizeFields | ErrorNotes | SliceRates | TurnedEffects | WordEffects | WorkEnd | Again; arrays: Nothing };
   task_cost: { fields: WorkCost; arrays: Nothing };
   task_stop: { fields: Nothing; arrays: Nothing };
   hello: { fields: Hello; arrays: Nothing };

@@ -22,6 +22,12 @@ export const tokenText = (token: string): string => visibleText(shortened(token,
 export const tokenWord = (token: string): string => isolate(tokenText(token));
 export const tokenQuote = (token: string): string => quotation(tokenText(token));
 
+const ENDS = /^(?!\[)[\p{Ps}\p{Pi}»"¿¡]+|(?:(?![\]’])[\p{Term}\p{Pe}\p{Pi}\p{Pf}"…])+$/gu;
+
+/** A word in a sentence, without marks at its ends where the split by blanks left them there. */
+export const wordName = ({ label, special }: { label: string; special: boolean }): string =>
+  tokenWord((special ? "" : label.replace(ENDS, "")) || label);
+
 export const Token = ({ text, title }: { text: string; title?: string }) => (
   <bdi
     dir="auto"

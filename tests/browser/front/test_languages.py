@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ import bertlens as bl
 from bertlens.lessons.teaching_texts import TEACHING
 from browser.export.test_live import run
 from browser.views import Seen, saved
+from unit.languages.pud import LANGUAGES, few
 from unit.tiny import bert_with
 
-pytestmark = pytest.mark.sampled(2, of="languages on the screen")
+pytestmark = pytest.mark.sampled(1, of="languages on the screen")
 
 TEXTS = dict(TEACHING)
 THAI = "สุนัขนอนบนโซฟา"
@@ -67,6 +69,37 @@ def test_a_text_has_its_language_and_side_in_a_notebook(
     stands(line(seen), "", "ltr")  # nothing says that it is Danish
 
 
+GAPS = """line => {
+    const box = (one) => one.getBoundingClientRect();
+    const words = [...line.querySelectorAll(".bl-textword")];
+    const chips = [...line.querySelectorAll(".bl-chipmark")];
+    return [[chips[0], words[0]], [chips.at(-1), words.at(-1)]].map(([chip, word]) =>
+        Math.max(box(chip).left - box(word).right, box(word).left - box(chip).right));
+}"""
+
+
+@pytest.mark.parametrize("tag", [*TEXTS, "th"])
+def test_a_sentence_names_words_without_the_marks_beside_them(
+    show: Callable[..., Seen], multilingual: bl.Lens, tag: str
+) -> None:
+    """As they stand in the text; no sign touches the first word or the last."""
+    text = TEXTS.get(tag, THAI + "เพราะมันทำงานหนักและกำลังเหนื่อย")
+    seen = show(multilingual.trace(text).explore(layer=8, head=2, language=tag), folded=True)
+    claim = seen.part("claim")
+    expect(claim).to_contain_text("carries", timeout=60_000)
+    assert min(line(seen).evaluate(GAPS)) >= 8
+    named = 0
+    for n in range(seen.root.locator(".bl-textword").count()):
+        seen.root.locator(".bl-textword").nth(n).hover()
+        for name in claim.locator(".bl-text-word").all_text_contents():
+            word = name.strip("\u2068\u2069")
+            assert word in text, (name, text)
+            lettered = any(map(str.isalnum, word))
+            assert not lettered or not {"P"} & {unicodedata.category(end)[0] for end in (word[0], word[-1])}, name
+            named += lettered
+    assert named > 2
+
+
 def test_a_saved_page_has_them(page_of: Any, multilingual: bl.Lens) -> None:
     seen = Seen(page_of(saved(multilingual.trace(TEXTS["ar"]).explore(language="ar"))), folded=True)
     stands(line(seen), "ar", "rtl")
@@ -99,18 +132,24 @@ def test_two_texts_beside_each_other_have_their_own(show: Callable[..., Seen], m
     assert [one.get_attribute("lang") for one in fields] == ["", "th"]
 
 
-@pytest.mark.parametrize("text", [TEXTS["ar"], THAI + "เพราะมันเหนื่อยมาก", TEXTS["zh"], TEXTS["de"]])
+@pytest.mark.data
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_what_rests_on_the_first_token_is_said_truly(
-    show: Callable[..., Seen], multilingual: bl.Lens, text: str
+    show: Callable[..., Seen], multilingual: bl.Lens, data: Path, language: str
 ) -> None:
-    """How many heads rest on the template's tokens, and how much of a head lies on <s>: from the model's own output."""
+    """A sentence of a treebank is on the screen letter by letter; how many heads rest on the template's tokens, and how
+    much of a head lies on <s>: from the model's own output."""
+    text = few(data, language, 1)[0]
     trace = multilingual.trace(text)
     model = copy.deepcopy(multilingual.model)
     model.set_attn_implementation("eager")
     with torch.no_grad():
         maps = torch.stack(model(trace.input_ids[None], output_attentions=True).attentions)[:, 0].double()
     shares = maps.mean(2)  # of each key, mean over all rows
-    seen = show(trace.explore(layer=0, head=0))
+    seen = show(trace.explore(layer=0, head=0, language=language))
+    stands(line(seen), language, "rtl" if language == "ar" else "ltr")
+    words = line(seen).locator(".bl-textword").all_text_contents()
+    assert "".join("".join(words).split()) == "".join(text.split())
     resting = int((shares[..., 0] + shares[..., -1] >= 0.5).sum())
     counted = seen.root.get_by_text(re.compile(r"\d+ of 144 rest on <s> and </s> \(half or more"))
     expect(counted.first).to_contain_text(f"{resting} of 144 rest on <s> and </s>")

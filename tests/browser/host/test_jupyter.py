@@ -105,7 +105,7 @@ def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
     lab.root.get_by_label("Sentence A").fill("A small cat slept. <img src=x onerror=window.__pwn=1>")
     lab.root.get_by_label("Sentence B, optional").fill("")
     lab.root.get_by_label("Sentence B, optional").press("Enter")
-    expect(lab.root.locator(".bl-row-label").nth(2)).to_have_text("small")
+    expect(lab.part("sentence")).to_contain_text("small")
     lab.title("L1·H8")
     expect(lab.root.locator(".bl-row-label.bl-pinned")).to_have_text("cat")
     says(notebook, "view.trace.tokens[view.query], view.query, view.key", "cat 3 None")

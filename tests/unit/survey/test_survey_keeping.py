@@ -75,7 +75,7 @@ lens = Lens(tiny.bert(num_hidden_layers=2), tiny.wordpiece())
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     stats = head_stats(lens, ["the cat"] * 9, batch_size=1, save=sys.argv[1], progress=False)
-print(stats.n_texts, any("interrupted after" in str(w.message) for w in said))
+print(stats.n_texts, any("texts are counted" in str(w.message) for w in said))
 print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
 

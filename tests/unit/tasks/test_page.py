@@ -144,9 +144,9 @@ def test_a_notebook_shows_a_task_as_a_card_and_runs_nothing_for_it(task, monkeyp
 
 def of_two(*given: Any) -> str:
     """The page for which ten texts were wanted, of two: that of ten is tested below."""
-    *others, texts = given
+    *others, texts, words = given
     assert texts == 10
-    return page_of(*others, 2)
+    return page_of(*others, 2, words)
 
 
 def of_heads(question: Question, *asked: Any, of: Callable[..., Any] = Question.reply, **named: Any) -> Any:

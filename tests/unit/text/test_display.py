@@ -306,6 +306,25 @@ def test_a_bare_blank_is_no_letter_of_the_word_behind_it() -> None:
     assert word_of(["␣"], "") == "␣" and word_of(["a", "␣"], "") == "a␣" and word_of([], "") == ""
 
 
+def test_a_token_has_the_letters_of_the_text_where_its_tokenizer_writes_them_otherwise() -> None:
+    """By Unicode's NFKC alone; what is put in lower case or loses an accent is shown as the model reads it."""
+    tokenizer = tiny.wordpiece()
+    for steps, text, shown in (
+        ([normalizers.NFKC()], "ทำ，ﬁt … ｆull", ["ทำ", "，", "ﬁt", ".", ".", ".", "ｆull"]),
+        ([normalizers.NFC()], "ทำ，ﬁt e\u0301", ["ทำ", "，", "ﬁt", "e\u0301"]),
+        ([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()], "Café ﬁt", ["cafe", "ﬁt"]),
+    ):
+        tokenizer.backend_tokenizer.normalizer = normalizers.Sequence(steps)
+        words = pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normalizers.Sequence(steps).normalize_str(text))
+        tokenizer.backend_tokenizer.model = models.WordLevel(
+            {word: n for n, word in enumerate([*tokenizer.all_special_tokens, *{one for one, _ in words}])},
+            unk_token=tokenizer.unk_token,
+        )
+        found = encode(tokenizer, text, limit=None)
+        own = [token for token, special in zip(found.display_tokens, found.special, strict=True) if not special]
+        assert own == shown
+
+
 def test_a_word_of_a_task_is_shown_as_people_write_it(bytes_tokenizer: Any) -> None:
     kind = Words(lens_of(bytes_tokenizer))
     assert kind.said(bytes_tokenizer.convert_tokens_to_ids("ĠniÃ±o")) == "niño"

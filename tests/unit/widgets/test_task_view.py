@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import transformers as tf
+from scipy.stats import binomtest
 
 import bertlens as bl
 from bertlens.base import jobs as jobs_module
@@ -188,6 +189,28 @@ def test_work_is_begun_by_the_page_and_its_result_is_the_tasks(monkeypatch: pyte
     slices = finished(own, "slices")
     assert [one["slice"] for one in slices["rows"]] == task.slices()["slice"].tolist()[: task_fields.SLICES]
     assert asked(own, "task")[0]["held"] == ["heads", "pruning", "slices"]
+
+
+def test_words_are_the_tasks_own_each_for_the_class_that_it_speaks_for(few: bl.Task) -> None:
+    """With the shares that are wrong, by Clopper and Pearson, and the examples that hold it."""
+    told, words = finished(few.explore(), "words"), few.words()
+    table = words.table[words.table["effect"] > 0].head(task_fields.WORDS)
+    assert told["said"] == words.said and len(told["rows"]) == len(table) > 10
+    texts = [text for (text,) in few.examples.texts]
+    for row, own in zip(told["rows"], table.to_dict("records"), strict=True):
+        assert (row["kind"], row["slice"], row["n"]) == (own["class"], own["word"], own["texts"])
+        p = np.nan if row["p_holm"] is None else row["p_holm"]
+        assert (row["effect"], p) == pytest.approx((own["effect"], own["p_holm"]), nan_ok=True)
+        if own["kind"] == "word":
+            assert row["held"] == [n for n in row["held"] if own["word"] in texts[n].split()]
+            assert {*row["held"]} == {n for n, text in enumerate(texts) if own["word"] in text.split()}
+        assert {*row["rows"]} == {n for n in row["held"] if few.wrong[n]} and row["wrong"] == len(row["rows"])
+        ends = binomtest(row["wrong"], row["n"]).proportion_ci(0.95, "exact")
+        assert (row["low"], row["high"]) == pytest.approx((ends.low, ends.high), abs=1e-6)
+    found = few.explore(words_found=words)
+    assert asked(found, "task")[0]["held"] == ["words"]
+    with pytest.raises(InputError, match="words is what"):
+        few.explore(words_found=3)
 
 
 def test_layers_are_the_tasks_own_and_are_asked_of_tasks_that_have_them(few: bl.Task) -> None:

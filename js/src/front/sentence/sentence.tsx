@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { isOfProgram, placeIn, touchedAt } from "../../kernel/opened";
 import { share } from "../../paint/format";
 import { Check } from "../../parts/controls";
-import { tokenWord } from "../../parts/token";
+import { wordName } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { clozeOf } from "../../state/cloze";
 import { headsInHand } from "../../state/frontanswers";
@@ -311,9 +311,7 @@ export function Sentence({ beside = null, end }: Props) {
               {...{ scene, preview, below, habit: preview || mean ? null : habit }}
               name={`${overview.subject} ${key || `${shownHead.layer} ${shownHead.head}`}`}
               pick={preview || mean || below ? null : (word) => pinCell(asker, word)}
-              nameOf={(word) =>
-                `${share(row[word]!, 2)} to ${tokenWord(words.units[word]!.label)}: how is it computed?`
-              }
+              nameOf={(word) => `${share(row[word]!, 2)} to ${wordName(words.units[word]!)}: how is it computed?`}
               asked={leafOf(view) ? words.units.findIndex(({ pieces }) => pieces.includes(view.focus.key)) : -1}
             />
           )}

@@ -1,7 +1,7 @@
 // What both sentences answer: each side is a view with what the front asked of its run.
 import { evenOf } from "../../head/cellwords";
 import { isMuch } from "../../parts/phrasing";
-import { tokenWord } from "../../parts/token";
+import { tokenWord, wordName } from "../../parts/token";
 import { isPlain } from "../../state/cloze";
 import { type AnswerRow, answersOf, answersWith } from "../../state/effects";
 import {
@@ -92,7 +92,7 @@ export function lookedAt(side: Side): Looked {
   const to = row.reduce((best, value, n) => (value > row[best]! ? n : best), 0);
   const key = words.cols[to];
   if (!key || !(row[to]! >= 0) || !isMuch(row[to]!, evenOf(shownHead, words.rows[at]!, key))) return null;
-  return { text: tokenWord(key.label), special: key.special, itself: overview.square && at === to };
+  return { text: wordName(key), special: key.special, itself: overview.square && at === to };
 }
 
 /** The same of any head, from the rows that the page has of all; null until they are here too. */
@@ -109,7 +109,7 @@ export function lookedAtBy(side: Side, { layer, head }: { layer: number; head: n
   const to = row.reduce((best, value, n) => (value > row[best]! ? n : best), 0);
   const key = words.cols[to]!;
   if (!isMuch(row[to]!, key.pieces.length / K)) return null;
-  return { text: tokenWord(key.label), special: key.special, itself: at === to };
+  return { text: wordName(key), special: key.special, itself: at === to };
 }
 
 /** The best guess of a side, with what it is without a head: null where its answer has no name. */

@@ -1,11 +1,11 @@
-// What wrong answers rest on, and in which slices more is wrong than chance would make it.
+// What wrong answers rest on, in which slices more is wrong than chance would make it, and what words answers go by.
 
 import { counted, number, percent } from "../../paint/format";
 import { quotation, visibleText } from "../../paint/quotes";
 import { Button } from "../../parts/controls";
-import { numbers, Table } from "../../parts/table";
+import { type Column, numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
-import { type ErrorNote, type SliceRates, stateOf, type Task } from "./examples";
+import { type ErrorNote, type SliceRates, stateOf, type Task, type WordEffects } from "./examples";
 import { explainedWords } from "./taskwords";
 import { Work } from "./work";
 
@@ -15,7 +15,7 @@ export function Errors({ task, row, open }: { task: Task; row: number | null; op
       work="errors"
       task={task}
       label="What do wrong answers rest on?"
-      about="Of the 20 examples with the largest loss: the words that the answer rests on and how faithful they are, some 210 runs each; the nearest right text of the class; and near-duplicates with other labels."
+      about="Of the 20 with the largest loss: words that answers rest on (210 runs each), nearest right texts, near-duplicates."
     >
       {({ said, rows }) => {
         const note = rows.find((one) => one.row === row);
@@ -56,48 +56,71 @@ function Explanation({ note, open }: { note: ErrorNote; open: (row: number) => v
   );
 }
 
-export function Slices({ task }: { task: Task }) {
+type Part = SliceRates["rows"][number] & Partial<WordEffects["rows"][number]>;
+
+const ABOUT = {
+  slices: ["Slices", "Where is more wrong?", "By length, class, word."],
+  words: ["Words", "What does it go by?", "Each word is hidden in turn."],
+} as const;
+
+/** Parts of the examples with the share that is wrong; of words also what their class loses without them. */
+export function Slices({ task, work }: { task: Task; work: keyof typeof ABOUT }) {
   const state = stateOf(useView());
+  const [title, label, about] = ABOUT[work];
+  const lead = (text: string, about: string, name: string, of: number[]) => (
+    <Button
+      class="bl-link"
+      disabled={!of.length}
+      aria-label={`${text}: ${about}`}
+      onClick={() => {
+        state.rows.value = { name, of: new Set(of) };
+        state.cell.value = null;
+        state.only.value = "all";
+      }}
+    >
+      {text}
+    </Button>
+  );
+  const nameOf = ({ kind, slice }: Part) => visibleText(`${kind} ${slice}`);
+  const share = (name: "low" | "high" | "rate_outside"): Column<Part> => ({
+    name: name.replace("rate_", ""),
+    value: (row) => row[name],
+    show: (row) => percent(row[name] ?? Number.NaN),
+  });
+  const effect = (name: "effect" | "matched" | "turned") => numbers<Part>(name, (row) => row[name]);
   return (
-    <Work work="slices" task={task} label="Where is more wrong?" about="By length, class and frequent words.">
+    <Work work={work} task={task} label={label} about={about}>
       {({ said, rows }) => (
-        <div data-testid="task-slices">
+        <div data-testid={`task-${work}`}>
           <p>{said}</p>
-          <Table<SliceRates["rows"][number]>
-            title="Slices"
+          <Table<Part>
+            title={title}
             about="the share that is wrong, with its 95 % interval, beside the rest"
             rows={rows}
             columns={[
               {
                 name: "slice",
                 value: ({ kind, slice }) => `${kind} ${slice}`,
-                show: ({ kind, slice, finding }) => {
-                  const text = visibleText(`${kind} ${slice}`);
-                  return finding ? <b>{text}</b> : text;
-                },
+                show: (row) => (row.finding ? <b>{nameOf(row)}</b> : nameOf(row)),
               },
-              { name: "n", value: ({ n }) => n, show: ({ n }) => counted(n) },
+              {
+                name: "n",
+                value: ({ n }) => n,
+                show: (row) => (row.held ? lead(counted(row.n), nameOf(row), nameOf(row), row.held) : counted(row.n)),
+              },
+              ...(work === "words" ? (["effect", "matched", "turned"] as const).map(effect) : []),
               {
                 name: "wrong",
                 value: ({ rate }) => rate,
-                show: ({ kind, slice, wrong, rate, rows }) => (
-                  <Button
-                    class="bl-link"
-                    disabled={wrong === 0}
-                    aria-label={`${percent(rate)}: ${counted(wrong)} wrong in ${visibleText(`${kind} ${slice}`)}`}
-                    onClick={() => {
-                      state.rows.value = { name: visibleText(`${kind} ${slice}, wrong`), of: new Set(rows) };
-                      state.cell.value = null;
-                      state.only.value = "all";
-                    }}
-                  >
-                    {percent(rate)}
-                  </Button>
-                ),
+                show: (row) =>
+                  lead(
+                    percent(row.rate),
+                    `${counted(row.wrong)} wrong in ${nameOf(row)}`,
+                    `${nameOf(row)}, wrong`,
+                    row.rows,
+                  ),
               },
-              { name: "low", value: ({ low }) => low, show: ({ low }) => percent(low) },
-              { name: "high", value: ({ high }) => high, show: ({ high }) => percent(high) },
-              { name: "outside", value: (one) => one.rate_outside, show: (one) => percent(one.rate_outside) },
+              ...(["low", "high", "rate_outside"] as const).map(share),
               numbers("p (Holm)", ({ p_holm }) => p_holm, { digits: 3 }),
             ]}
           />

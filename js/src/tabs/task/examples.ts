@@ -9,6 +9,7 @@ import type {
   SizeFields,
   SliceRates,
   TurnedEffects,
+  WordEffects,
 } from "../../generated/answers";
 import type { Answer, Kind, Read } from "../../kernel/answers";
 import type { Link } from "../../kernel/link";
@@ -24,7 +25,7 @@ export type {
   TurnedEffect,
   TurnedHead,
 } from "../../generated/answers";
-export type { ErrorNotes, HeadEffects, PruningCurve, SliceRates, TurnedEffects };
+export type { ErrorNotes, HeadEffects, PruningCurve, SliceRates, TurnedEffects, WordEffects };
 
 export type Column = answers.Column & { numbers: ArrayLike<number> }; // of texts none
 
@@ -54,6 +55,7 @@ export interface Works {
   layers: SizeFields;
   errors: ErrorNotes;
   slices: SliceRates;
+  words: WordEffects;
   turned: TurnedEffects;
 }
 export type WorkName = keyof Works;
@@ -79,7 +81,7 @@ export interface Way {
   ablation: "zero" | "mean" | "resample";
 }
 
-export type Side = "confusion" | "scores" | "heads" | "layers" | "errors" | "slices" | "change" | ""; // "": none
+export type Side = "confusion" | "scores" | "heads" | "layers" | "errors" | "slices" | "words" | "change" | ""; // "": none
 type Order = { name: string; down: boolean };
 
 /** What the reader chose; the widget's other parts know nothing of it. */

@@ -25,6 +25,7 @@ const SIDES: [Side, string][] = [
   ["layers", "Layers"],
   ["errors", "Errors"],
   ["slices", "Slices"],
+  ["words", "Words"],
 ];
 const CHANGE: [Side, string] = ["change", "Before and now"];
 
@@ -107,7 +108,7 @@ function Leaves({ task }: { task: Task }) {
           {open === "errors" && (
             <Errors task={task} row={place === null ? null : rowAt(examples, place)} open={openCase} />
           )}
-          {open === "slices" && <Slices task={task} />}
+          {(open === "slices" || open === "words") && <Slices key={open} task={task} work={open} />}
           {open === "change" && task.against && <Change task={task} against={task.against} state={state} />}
         </div>
       )}
