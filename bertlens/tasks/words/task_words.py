@@ -52,8 +52,8 @@ class TaskWords:
     class: whose log-odds; "" of a number. kind: "word"; "pair", two words side by side; "piece" of words, "…" where
     they go on; "place", a word in one place of the text; "order", two words side by side against the same in the other
     order. of: of pairs of texts, which. texts: how many hold it; run: in how many of these it was hidden.
-    effect, low, high: what the log-odds lose without it, the mean over texts with its 95 % interval; above 0 it speaks
-    for the class. By the mask in its place, or by deletion where the tokenizer has no mask; deletion: by deletion;
+    effect: what the log-odds lose without it, the mean over texts, and its 95 % interval, low and high; above 0 it
+    speaks for the class. By the mask in its place, or by deletion where the tokenizer has no mask; deletion: by deletion;
     disagree: the two have other signs. matched: the mean effect of up to ten of its kind in about as many texts,
     matched_n; matched_as_far: how many of these move the class as far. beyond, with its interval: the effect less what
     was to be expected: of words and pieces `matched`, of pairs the effects of both words where they stand otherwise, of
@@ -78,7 +78,7 @@ class TaskWords:
     unit: str  # "log-odds", of numbers "the label’s unit"
     effects: FeatureEffects = field(compare=False)
     features: list[Feature] = field(compare=False)  # that were run
-    task: Answered = field(compare=False)
+    task: Answered = field(compare=False)  # whose words they are
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -123,7 +123,7 @@ class TaskWords:
         )
 
     def features_named(self, word: str) -> list[Feature]:
-        """Those of the table with this name. Raises InputError where there is none."""
+        """What is in the table by the name of this word. Raises InputError where there is none."""
         if matches := [feature for feature in self.features if feature.name == word]:
             return matches
         raise InputError(f"no word {excerpt(word)} in the table: its column word has those that were run")
