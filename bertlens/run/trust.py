@@ -64,8 +64,11 @@ def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: in
                 forward.eager_output(model, batch) if reason else forward.output_of(model, batch, Run())
                 for batch in (padded, alone)
             ]
-        states = ([state[0, :length] for state in output.hidden_states or ()] for output in outputs)
-        _sees_padding[key] = not _equal(*states)
+        states = [[state[0, :length] for state in output.hidden_states or ()] for output in outputs]
+        is_other = not _equal(*states)
+        if not all(state.isfinite().all() for side in states for state in side):
+            return is_other  # NaN shows nothing of the class
+        _sees_padding[key] = is_other
     return _sees_padding[key]
 
 

@@ -53,14 +53,14 @@ class TaskWords:
     they go on; "place", a word in one place of the text; "order", two words side by side against the same in the other
     order. of: of pairs of texts, which. texts: how many hold it; run: in how many of these it was hidden.
     effect: what the log-odds lose without it, the mean over texts, and its 95 % interval, low and high; above 0 it
-    speaks for the class. By the mask in its place, or by deletion where the tokenizer has no mask; deletion: by deletion;
-    disagree: the two have other signs. matched: the mean effect of up to ten of its kind in about as many texts,
-    matched_n; matched_as_far: how many of these move the class as far. beyond, with its interval: the effect less what
-    was to be expected: of words and pieces `matched`, of pairs the effects of both words where they stand otherwise, of
-    a place that of the word elsewhere, of an order that of the other one; NaN where there is no such text. p: Welch's t
-    of `beyond`; p_holm: by Holm for all parts of all classes that were tried; finding: p_holm ≤ .05. estimate: by one
-    backward pass, over all its texts. errors: of the run texts, those guessed to be of this class and labelled
-    otherwise; turned: how many are not without it; turned_share, and matched_turned_share of the matched ones.
+    speaks for the class. By the mask in its place, or by deletion where the tokenizer has no mask; deletion: by
+    deletion; disagree: the two have other signs. matched: the mean effect of up to ten of its kind in about as many
+    texts, matched_n; matched_as_far: how many of these move the class as far. beyond, with its interval: the effect
+    less what was to be expected: of words and pieces `matched`, of pairs the effects of both words where they stand
+    otherwise, of a place that of the word elsewhere, of an order that of the other one; NaN where there is no such
+    text. p: Welch's t of `beyond`; p_holm: by Holm for all parts of all classes that were tried; finding: p_holm ≤ .05.
+    estimate: by one backward pass, over all its texts. errors: of the run texts, those guessed to be of this class and
+    labelled otherwise; turned: how many are not without it; turned_share, and matched_turned_share of the matched ones.
     label_with, label_without: the share of texts of this label with and without it, p_label: that a difference towards
     the effect is no chance (Fisher's exact test, one-sided). suspect: see `suspects`. wrong, rate, rate_outside,
     p_wrong: as `Task.slices` has them of texts with it. least: what the order is by.
