@@ -194,10 +194,14 @@ def test_the_pages_tokenizer_is_pythons_on_generated_lines(embedded_lens, tmp_pa
     pairs = [*zip(singles[:200], singles[200:400], strict=True), ("one", "")]
     texts = [*([line] for line in singles), *pairs]
     [out] = engine.node(tmp_path, readers=[{"tokenizer": tokenizer_files(tokenizer), "texts": texts}])
-    apart = []
+    apart, other_letters = [], 0  # the page looks for a token's letters in the text, without offsets
     for texts, found in zip([*((line,) for line in singles), *pairs], out, strict=True):
         encoding = embedded_lens.encoding(*texts)
-        same = found["ids"] == list(encoding.input_ids) and found["tokens"] == list(encoding.tokens)
+        shown, expected = (
+            [unicodedata.normalize("NFKC", token) for token in side] for side in (found["tokens"], encoding.tokens)
+        )
+        same = found["ids"] == list(encoding.input_ids) and shown == expected
+        other_letters += same and found["tokens"] != list(encoding.tokens)
         if not same:
             apart.append(texts)
             continue
@@ -205,5 +209,5 @@ def test_the_pages_tokenizer_is_pythons_on_generated_lines(embedded_lens, tmp_pa
         assert found["words"] == words or any(map(has_marked_han, texts)), texts
         assert found["special"] == list(encoding.special), texts
         assert found["segments"] == list(encoding.segments), texts
-    assert len(singles) >= 2000 and len(apart) <= 0.01 * len(out)
+    assert len(singles) >= 2000 and len(apart) <= 0.01 * len(out) and other_letters <= 0.02 * len(out)
     assert [texts for texts in apart if not any(map(is_newer, "".join(texts)))] == []
