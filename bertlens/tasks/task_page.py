@@ -220,7 +220,7 @@ def _words(words: TaskWords) -> Fields:
     shown = raises.groupby("class", sort=False).head(WORDS)
 
     def row(number: int, r: Fields) -> Fields:
-        texts = words.cases(r["word"])
+        texts = words.cases(r["word"], r["of"])
         cases = _examples(texts.head(OF_A_CELL))
         return r | {"id": f"word-{number}", "cases": cases, "is_cut": len(texts) > OF_A_CELL}
 

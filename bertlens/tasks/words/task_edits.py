@@ -14,7 +14,7 @@ from ...base.dataframes import pd
 from ...base.quotes import quotation
 from ...errors import InputError, check_number, check_seed, excerpt
 from ...measures.significance import count_interval, holm, paired
-from ...search.edits import FILLERS, NAME, NOT, NUMBER, ROLES, RULES, Edit, Editor, names_of
+from ...search.edits import NAME, NOT, NUMBER, ROLES, RULES, Edit, Editor, names_of
 from ..task_answers import Answered
 from .readings import log_odds
 
@@ -59,12 +59,12 @@ def _sentence(row: dict[str, Any]) -> str:
 
 def task_edits(
     task: Answered,
-    words: Sequence[str] | None = None,
-    frames: Sequence[str] | None = None,
-    roles: Iterable[tuple[str, str]] | None = None,
-    n: int = 200,
-    fillers: Sequence[str] = FILLERS,
-    seed: int = 0,
+    words: Sequence[str] | None,
+    frames: Sequence[str] | None,
+    roles: Iterable[tuple[str, str]] | None,
+    n: int,
+    fillers: Sequence[str],
+    seed: int,
 ) -> TaskEdits:
     """See `Task.edits`."""
     if task.kind.name != "classes":

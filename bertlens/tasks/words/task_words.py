@@ -33,7 +33,7 @@ from .part_effects import (
     whole_plan,
 )
 from .readings import AnswerReading, check_read
-from .text_parts import ORDER, PAIR, PIECE, PLACE, Feature
+from .text_parts import ORDER, PAIR, PIECE, PLACE, SIDES, Feature
 from .tried_parts import FEWEST, TriedFeatures, tried_features
 from .word_table import least, means_of, tested, with_holm, word_table
 from .words_file import write_words
@@ -97,12 +97,16 @@ class TaskWords:
         10 texts. Those that raise a class."""
         return self.table[self.table["suspect"] & (self.table["effect"] > 0)].reset_index(drop=True)
 
-    def cases(self, word: str) -> pd.DataFrame:
+    def cases(self, word: str, of: str = "") -> pd.DataFrame:
         """The examples that hold a word of the table: rows of `Task.table`, the largest loss first.
 
-        Raises InputError for another word.
+        of: of pairs of texts "first text" or "second text", as the table has it; "": in either. Raises InputError for
+        another word, and for a text that it is not tried in.
         """
-        rows = {row for feature in self.features_named(word) for row in self.effects.features.occurrences[feature]}
+        features = [feature for feature in self.features_named(word) if of in ("", SIDES[feature.side])]
+        if not features:
+            raise InputError(f"{excerpt(word)} is in no row of the table of {excerpt(of)}: its column of has those")
+        rows = {row for feature in features for row in self.effects.features.occurrences[feature]}
         return self.task.table.loc[sorted(rows)].sort_values("loss", ascending=False, kind="stable")
 
     def counter_examples(self, words: Sequence[str], path: str | Path | None = None) -> pd.DataFrame:

@@ -305,7 +305,7 @@ def _slices(table: pd.DataFrame) -> SliceRates:
 def _words(found: TaskWords) -> WordEffects:
     """The first words, each for the class that it speaks for."""
     table = found.table[found.table["effect"] > 0].head(WORDS)
-    held = [found.cases(word)["row"].tolist() for word in table["word"]]
+    held = [found.cases(*pair)["row"].tolist() for pair in table[["word", "of"]].to_numpy()]
     wrong = found.task.wrong
     named = [f"{word}, {of}" if of else word for word, of in table[["word", "of"]].to_numpy()]
     ends = [count_interval(*pair) for pair in table[["wrong", "texts"]].to_numpy()]

@@ -209,7 +209,12 @@ def test_words_of_pairs_say_which_text():
     assert {*table["of"]} == {"first text", "second text"}
     row = table.query("word == 'cat' and kind == 'word' and of == 'second text'").iloc[0]
     assert row["texts"] == sum("cat" in pair[1].split() for pair, _ in examples)
-    assert "text_pair" in task.words().counter_examples(["cat"])
+    words = task.words()
+    assert "text_pair" in words.counter_examples(["cat"])
+    for line in words.table[words.table["kind"] == "word"].to_dict("records"):  # a number of texts leads to these
+        assert len(words.cases(line["word"], line["of"])) == line["texts"]
+    with pytest.raises(InputError, match="is in no row of the table of 'third text'"):
+        words.cases("cat", "third text")
 
 
 def test_the_arguments_are_told(task):
