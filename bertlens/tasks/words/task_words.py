@@ -61,7 +61,7 @@ class TaskWords:
     text. p: Welch's t of `beyond`; p_holm: by Holm for all parts of all classes that were tried; finding: p_holm ≤ .05.
     estimate: by one backward pass, over all its texts. errors: of the run texts, those guessed to be of this class and
     labelled otherwise; turned: how many are not without it; turned_share, and matched_turned_share of the matched ones.
-    label_with, label_without: the share of texts of this label with and without it, p_label: that a difference towards
+    With it label_with, without it label_without is the share of texts of this label; p_label: that a difference towards
     the effect is no chance (Fisher's exact test, one-sided). suspect: see `suspects`. wrong, rate, rate_outside,
     p_wrong: as `Task.slices` has them of texts with it. least: what the order is by.
     estimates: DataFrame(class, kind, word, of, texts, estimate) of all parts that were tried, where not all was run.
