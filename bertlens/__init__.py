@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .errors import SelectionError as SelectionError
     from .lens import Lens as Lens
     from .lessons import Lesson as Lesson
+    from .lessons.teaching import classroom as classroom
     from .model.families import Adapter as Adapter
     from .model.families import register_family as register_family
     from .reports import Report as Report
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from .widgets import SimilarityView as SimilarityView
     from .widgets import SurveyView as SurveyView
     from .widgets import TaskView as TaskView
-    from .widgets.teaching import classroom as classroom
 
 __version__ = "0.5.0"
 __getattr__, __dir__, __all__ = lazy(__name__, __file__, "__version__")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from .base.generators import batches_of
 from .base.locks import locked
 from .base.notes import note
 from .base.paths import as_path
@@ -121,7 +121,7 @@ class Lens:
             loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
             lens, notes = cls(loaded.module, loaded.tokenizer), loaded.notes
         lens.notes += notes
-        lens.made = _loading(name, allow_pickle, revision, dtype)
+        lens.made = loading.call_of(name, allow_pickle, revision, dtype)
         return lens
 
     @classmethod
@@ -326,7 +326,7 @@ class Lens:
         if same_length:
             sample = self.inputs(encodings[:1])
             same_length = trust.sees_padding(self.borrowed, sample, self._pad_id, self.limit)
-        return _batches(lengths, batch_size, same_length=same_length)
+        return batches_of(lengths, batch_size, same_length=same_length)
 
     def inputs(self, encodings: Sequence[Encoding]) -> dict[str, Any]:
         """The model's inputs for a batch, padded on the right, on its device.
@@ -386,32 +386,6 @@ def _with_text(encodings: Sequence[Encoding]) -> Sequence[Encoding]:
         source = "the text" if len(encodings) == 1 else f"{blank:,} of {len(encodings):,} texts"
         note(f"no token comes from {source}: what is traced are the tokenizer's special tokens alone; give some text")
     return encodings
-
-
-def _loading(name: str | Path, allow_pickle: bool, revision: str | None, dtype: Any) -> str:
-    """The call of from_pretrained; of a folder only its name, since the line is handed on."""
-    is_folder = Path(name).is_dir()
-    options = {
-        "allow_pickle": allow_pickle or None,
-        "revision": revision,
-        "dtype": None if dtype is None else str(dtype).removeprefix("torch."),
-    }
-    place = f"path/to/{Path(name).resolve().name}" if is_folder else str(name)
-    arguments = [json.dumps(place), *(f"{key}={value!r}" for key, value in options.items() if value is not None)]
-    call = f"bl.Lens.from_pretrained({', '.join(arguments)})"
-    return f"{call}  # a folder: write where it is" if is_folder else call
-
-
-def _batches(lengths: list[int], size: int, same_length: bool) -> Iterator[list[int]]:
-    """Indices in batches of at most `size`, like lengths together; equal lengths only where padding would be seen."""
-    batch: list[int] = []
-    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if len(batch) == size or (batch and same_length and lengths[i] != lengths[batch[0]]):
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
 
 
 def embedded_named(name: str) -> Lens | None:

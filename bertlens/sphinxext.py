@@ -52,7 +52,7 @@ figure.bertlens img { max-width: 100%; height: auto; background: #fff; border-ra
 figure.bertlens iframe { display: block; width: 100%; height: var(--height); border: 0; border-radius: 4px; }
 figure.bertlens iframe:not(.bertlens-loaded) { position: absolute; inset: 0; opacity: 0; pointer-events: none; }
 figure.bertlens[data-scroll] img { display: block; width: 100%; }
-@media (min-width: 900px) { figure.bertlens[data-scroll] img { height: var(--height); object-fit: contain; } }
+@media (min-width: 1100px) { figure.bertlens[data-scroll] img { height: var(--height); object-fit: contain; } }
 figure.bertlens figcaption { text-align: left; }
 figure.bertlens .bertlens-open { display: inline-block; padding: 0.4em 0; font-weight: 600; }
 """

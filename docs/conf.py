@@ -89,7 +89,7 @@ def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
             text.append("")
         before = depth if line.strip() else before
         pieces = line.split("`")
-        pieces[::2] = [re.sub(r"([|*])", r"\\\1", piece) for piece in pieces[::2]]
+        pieces[::2] = [re.sub(r"([|*]|(?<=\w)_(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
         text.append("`".join(pieces))
     lines[:] = text
 

@@ -22,14 +22,28 @@ const common = {
   outdir: out,
 };
 
-/** Hosts style `div.body h3` and `select`: every rule of ours gets the weight of an id, in the order that they have. */
+/** Hosts style `div.body h3` and `select`: every rule of ours gets the weight of an id, in the order that they have. Those
+ * of a file stand nested in one, which names ours once; what asks from outside stands behind it. */
 const firm = {
   name: "firm",
   setup({ onLoad }) {
-    onLoad({ filter: /\.css$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8")).replace(/\.bertlens(?![\w-])/g, ":is(.bertlens, #bertlens-)"),
-      loader: "css",
-    }));
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const ours = ":is(.bertlens, #bertlens-)";
+      if (text.includes("@import")) return { contents: text, loader: "css" };
+      const outside = [];
+      const inside = text.replace(
+        /^(\.widget-hbox|:host|@keyframes)[^{}]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/gm,
+        (rule) => {
+          outside.push(rule.replace(/\.bertlens(?![\w-])/g, ours));
+          return "";
+        },
+      );
+      const nested = inside
+        .replace(/\.bertlens\s+(?=[^\s{,])/g, "") // of what stands in ours
+        .replace(/\.bertlens(?![\w-])/g, "&"); // of ours itself
+      return { contents: `${ours} {\n${nested}\n}\n${outside.join("\n")}`, loader: "css" };
+    });
   },
 };
 

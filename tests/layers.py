@@ -23,12 +23,14 @@ LAYERS = (
     ("measures",),
     ("sentences", "whatif"),
     ("lens",),
-    ("survey", "export"),
-    ("comparison", "sars_cov_2"),
+    ("export",),
+    ("comparison",),
+    ("widgets",),
+    ("survey", "sars_cov_2"),
     ("training",),
     ("conformance", "lessons", "plots", "search"),
     ("tasks",),
-    ("reports", "widgets"),
+    ("reports",),
     ("cli", "sphinxext"),
 )
 
@@ -84,9 +86,19 @@ def imports(name: str) -> set[str]:
     return (targets & modules().keys()) - {"", name}
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Of each module but the package itself, `imports`."""
     return {name: imports(name) for name in modules() if name}
+
+
+def below(name: str) -> set[str]:
+    """The modules that one imports, and that these do."""
+    found, new = set[str](), {name}
+    while new:
+        found |= new
+        new = {other for module in new for other in arrows().get(module, ())} - found
+    return found - {name}
 
 
 def calls() -> set[tuple[str, str]]:

@@ -13,22 +13,19 @@ from functools import cache
 
 import layers
 
-# In this order rooms stand on each other: each may import from those before it, and from the core. A folder of the
-# package that is none of these, nor in OUTSIDE, is of the core.
-ROOMS: dict[str, tuple[str, ...]] = {
-    "survey": ("survey", "widgets.panels.corpus_panel"),
-    "sars_cov_2": ("sars_cov_2",),
-    "training": ("training",),
-    "lessons": ("lessons", "widgets.teaching"),
-    "similarity": (
-        *("widgets.panels.similarity_panel", "widgets.panels.similar_fields"),
-        *("widgets.panels.maxsim", "widgets.panels.vocabulary_words"),
-    ),
-    "conformance": ("conformance",),
-    "plots": ("plots", "widgets.answers.pdf"),
-    "search": ("search", "widgets.retrieval"),
-    "tasks": ("tasks", "widgets.panels.task_panel", "widgets.panels.task_fields"),
-    "reports": ("reports",),
+# Room -> its folder. In this order rooms stand on each other: each may import from those before it, and from the core.
+# A folder of the package that is none of these, nor in OUTSIDE, is of the core.
+ROOMS: dict[str, str] = {
+    "survey": "survey",
+    "sars_cov_2": "sars_cov_2",
+    "training": "training",
+    "lessons": "lessons",
+    "similarity": "widgets.similarity",
+    "conformance": "conformance",
+    "plots": "plots",
+    "search": "search",
+    "tasks": "tasks",
+    "reports": "reports",
 }
 # Of these, in js/src. What imports a folder from outside of it is listed in tests/unit/test_rooms.py.
 PAGE_FOLDERS = {
@@ -47,7 +44,7 @@ CORE = (
 # Imports of a room by the core, each with its reason. A new one is not let in: what the core calls of a room is
 # registered, as in bertlens/__init__.py, or is moved to the core.
 INTO_ROOMS: dict[tuple[str, str], str] = {
-    ("widgets", "widgets.retrieval"): "for types: bl.RetrievalView, at run time by `room`",
+    ("widgets", "search.view"): "for types: bl.RetrievalView, at run time by `room`",
     ("widgets.views", "survey.headstats"): "for types: an argument of SurveyView",
     ("widgets.views", "survey.treebank"): "for types: an argument of SurveyView",
     ("widgets.views", "tasks"): "for types: arguments of TaskView",
@@ -58,9 +55,7 @@ def room_of(module: str) -> str:
     """The room of a module, "" for the core; "cli" and "sphinxext" are their own."""
     if module.split(".")[0] in OUTSIDE:
         return module.split(".")[0]
-    return next(
-        (room for room, homes in ROOMS.items() if any(f"{module}.".startswith(f"{home}.") for home in homes)), ""
-    )
+    return next((room for room, home in ROOMS.items() if f"{module}.".startswith(f"{home}.")), "")
 
 
 def into_rooms() -> set[tuple[str, str]]:
@@ -142,7 +137,7 @@ def not_public() -> list[str]:
 
 
 if __name__ == "__main__":
-    for number, (name, homes) in enumerate(ROOMS.items(), 1):
-        print(f"{number}  {name:12} {', '.join(homes)}")
+    for number, (name, home) in enumerate(ROOMS.items(), 1):
+        print(f"{number}  {name:12} {home}")
     print(*(f"core on a room: {a} -> {b}" for a, b in sorted(into_rooms())), sep="\n")
     print(*(f"not public: {name}" for name in not_public()), f"{len(not_public())} names", sep="\n")

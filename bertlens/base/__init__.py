@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from . import lazy
 
 if TYPE_CHECKING:
+    from . import colors as colors
     from .amounts import amount as amount
     from .amounts import shortage as shortage
     from .amounts import verb as verb
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
     from .batch_work import partial_work as partial_work
     from .chunks import ordered as ordered
     from .dataframes import pd as pd
+    from .generators import run_to_end as run_to_end
     from .interrupts import Stop as Stop
     from .interrupts import interruptible as interruptible
     from .interrupts import stoppable as stoppable
     from .jobs import Job as Job
     from .jobs import Stopped as Stopped
+    from .jobs import Works as Works
+    from .limits import LIMITS as LIMITS
     from .limits import within as within
     from .locks import locked as locked
     from .notes import note as note

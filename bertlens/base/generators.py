@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -16,3 +16,15 @@ def run_to_end(steps: Generator[Any, None, T]) -> T:
             next(steps)
         except StopIteration as end:
             return end.value
+
+
+def batches_of(lengths: list[int], size: int, same_length: bool) -> Iterator[list[int]]:
+    """Indices in batches of at most `size`, like lengths together; equal lengths only where padding would be seen."""
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if len(batch) == size or (batch and same_length and lengths[i] != lengths[batch[0]]):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch

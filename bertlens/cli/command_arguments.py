@@ -164,6 +164,7 @@ TASK = (
     argument("--errors", type=int, default=10, metavar="N", help="examples to explain (default: %(default)s); 0: none"),
     argument("--words", type=int, default=0, metavar="N", help="words of each class that it goes by (default: 0)"),
     argument("--counter-examples", type=path, metavar="FILE", help="suspects taken out, .csv or .parquet, to train on"),
+    argument("--against", metavar="MODEL", help="words beside those of this model, as before a fine-tuning"),
     argument("--batch-size", type=int, default=16, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
     argument("--stage", choices=("estimate", "exact"), help="instead of the page a part of the work, with -o PART.npz"),

@@ -11,14 +11,9 @@ Bad input ends with one line on stderr and status 2, like argparse's own errors.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -44,6 +39,7 @@ from .command_arguments import (
     Parser,
     options_given,
 )
+from .demo_command import demo
 from .help_text import GROUPS, grouped
 from .model_names import EMBEDDED, check_corpus, check_order, check_text
 from .page_commands import write_page
@@ -52,9 +48,6 @@ from .training_commands import train_mlm, train_sars_cov_2
 
 if TYPE_CHECKING:
     from ..lens import Lens
-
-TOUR = "01_tour.ipynb"
-STUDIES = "studies"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -201,42 +194,6 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def notebooks() -> Path:
-    """The folder of the notebooks and of `studies`, by which they count: inside an installed wheel, beside the package
-    in a checkout.
-    """
-    package = Path(__file__).parents[1]
-    return next((p for p in (package / "notebooks", package.parent / "notebooks") if (p / TOUR).is_file()), package)
-
-
-def demo(arguments: argparse.Namespace) -> None:
-    """Put the notebooks where the user may change them, and hand over to JupyterLab."""
-    if find_spec("jupyterlab") is None:
-        raise BertLensError("JupyterLab is not installed: pip install jupyterlab")
-    folder = arguments.folder or Path(tempfile.mkdtemp(prefix="bertlens-"))
-    shipped = notebooks()
-    (folder / STUDIES).mkdir(parents=True, exist_ok=True)
-    for file in sorted([*shipped.glob("*.ipynb"), *shipped.glob(f"{STUDIES}/*.py")]):
-        place = folder / file.relative_to(shipped)
-        if not place.exists():
-            shutil.copyfile(file, place)
-    tour = folder / TOUR
-    if not tour.is_file():
-        raise BertLensError("this installation carries no notebooks: install bertlens again from a wheel or a checkout")
-    print(f"The notebooks are in {folder}", flush=True)
-
-    # Cells that call pip or python, and the kernel itself, get this environment.
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # kernels of several notebooks do not spin against each other
-    # default_url: the address that JupyterLab prints leads to the tour too, not only the window it opens.
-    options = [str(tour), f"--LabApp.default_url=/lab/tree/{TOUR}"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.append("--allow-root")
-    from jupyterlab.labapp import main as jupyterlab
-
-    jupyterlab([*options, *arguments.rest])
-
-
 def look(arguments: argparse.Namespace) -> None:
     """Write the page of a model and a text, or show it."""
     check_order(arguments)
@@ -253,7 +210,7 @@ def classroom(arguments: argparse.Namespace) -> None:
     """Say what the page will take, and write it."""
     from ..export.html import WEIGHTS
     from ..lessons.lesson import one_of
-    from ..widgets.teaching import Classroom
+    from ..lessons.teaching import Classroom
 
     folder, small = arguments.hosted, arguments.small
     if (arguments.output is None) == (folder is None):
@@ -330,6 +287,8 @@ def task(arguments: argparse.Namespace) -> int:
         "stage shard parts force"
     )
     options = {name: getattr(arguments, name) for name in names.split()}
+    if (other := arguments.against) is not None:
+        options["against"] = lambda: load_lens(other)
     return run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, **options)
 
 

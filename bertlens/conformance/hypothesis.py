@@ -160,6 +160,9 @@ class ModelParts:
             yield module, slice(at * third, (at + 1) * third) if is_fused else slice(0, len(module.weight))
 
 
+Way = Callable[[ModelParts], PassChange | None]
+
+
 def refilled(
     parts: ModelParts, kind: str, function: Callable[[Tensor], Tensor], what: str = "both"
 ) -> dict[str, Tensor]:

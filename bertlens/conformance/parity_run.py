@@ -18,8 +18,8 @@ from ..base.registered import registered
 from ..errors import InputError, check_lens
 from ..lens import Lens
 from ..sentences.similarity_matrix import check_texts
-from . import rounding_faults
 from .hypothesis import RIGHT, TWINS
+from .likeness import EXPLAINED, moved, rounds, same_rounding, share, stands_out
 from .lock import Lock, lock_of
 from .logit_search import LogitSearch
 from .parity_page import page_of
@@ -31,7 +31,6 @@ from .served import served
 from .vector_array import read
 
 SAME, FAULT, UNCLEAR, LIKE, NONE = VERDICTS = ("same", "fault", "unclear", "like", "none")
-EXPLAINED = 0.8  # of the squared distance, by which vectors look like a hypothesis
 CLOSER = 10  # times fewer numbers outside their cells: which of two that fit a rounded array
 SHOWN = 60  # characters of a text in a sentence
 
@@ -80,22 +79,19 @@ class Parity:
 
         One that no short text fits was run on those alone.
         """
-        reference = dict(zip(self.right.rows, self.right.errors, strict=True))
-        rows = []
-        for candidate in sorted(self.candidates, key=lambda c: c.rank):
-            energy = sum(reference[n] ** 2 for n in candidate.rows)
-            rows.append(
-                {
-                    "hypothesis": candidate.name,
-                    "factor": candidate.factor,
-                    "rows": int(candidate.fits.sum()),
-                    "of": len(candidate.rows),
-                    "worst": float(candidate.errors.max()),
-                    "share": 1 - float((candidate.errors**2).sum()) / max(energy, 1e-30),
-                    "floor": float(candidate.limits.max()),
-                    "fits": bool(candidate.fits.all()) and len(candidate.rows) == len(self.search.sample),
-                }
-            )
+        rows = [
+            {
+                "hypothesis": candidate.name,
+                "factor": candidate.factor,
+                "rows": int(candidate.fits.sum()),
+                "of": len(candidate.rows),
+                "worst": float(candidate.errors.max()),
+                "share": share(candidate, self.right),
+                "floor": float(candidate.limits.max()),
+                "fits": bool(candidate.fits.all()) and len(candidate.rows) == len(self.search.sample),
+            }
+            for candidate in sorted(self.candidates, key=lambda c: c.rank)
+        ]
         table = pd.DataFrame(rows)
         return table.sort_values(["fits", "worst"], ascending=[False, True], ignore_index=True)
 
@@ -172,7 +168,7 @@ class Parity:
         if self.verdict == FAULT:
             best = self.classes[0]
             named = " or ".join(c.name for c in best[:3]) + ", which give the same vectors" * (len(best) > 1)
-            word = "Rounded" if _is_rounding(best[0]) else "Fault"
+            word = "Rounded" if rounds(best[0]) else "Fault"
             if best[0].is_rounding:
                 within = f"{best[0].errors.max():.2g}, and it differs from itself by {best[0].limits.max() / 2:.2g}"
                 return f"{word}: {named}. With it {vectors} are ours as far as can be told (worst {within})."
@@ -186,12 +182,19 @@ class Parity:
                 )
             would = f" This text would tell: {quotation(self.telling[:SHOWN])}." if self.telling else ""
             return f"Cannot be told on these texts: {'; '.join(names[:4])}.{would}"
-        share = _share(self.nearest, self.right)
+        explained = share(self.nearest, self.right)
+        if self.verdict == LIKE and explained < EXPLAINED:
+            cosine, times = moved(self.search, self.nearest)
+            return (
+                f"Looks like rounding: {self.nearest.name} moves the {rows} {times:.2f} times as far as they are off, "
+                f"and much the same way (cosine {cosine:.2f}, 0 where two changes have nothing in common). The scheme "
+                "cannot be told from vectors; layer dumps would tell."
+            )
         if self.verdict == LIKE:
-            return f"Looks like {self.nearest.name}: it explains {share:.0%} of the squared distance, and not all."
+            return f"Looks like {self.nearest.name}: it explains {explained:.0%} of the squared distance, and not all."
         tried = f"{len(self.candidates)} hypotheses{', alone or in pairs' if self.search.has_pairs else ''}"
         return (
-            f"None of {tried}: the nearest, {self.nearest.name}, explains {max(0.0, share):.0%} of the squared "
+            f"None of {tried}: the nearest, {self.nearest.name}, explains {max(0.0, explained):.0%} of the squared "
             "distance. Layer dumps would tell the step."
         )
 
@@ -242,7 +245,8 @@ def parity(
     Distances are ‖x − v‖ / ‖v‖ of a row, x the vector and v this model's under a hypothesis, stored as x is. A row fits
     below ten times the largest distance of the model's own reruns in float (batch of one, other order, other kernel,
     float64); where a hypothesis rounds activations, below twice its distance from itself. `verdict` is "same", "fault"
-    (one hypothesis fits all rows), "unclear" (several do), "like" (one explains 80 %), or "none".
+    (one hypothesis fits all rows), "unclear" (several do), "like" (one explains 80 %; or a rounding of activations
+    moves rows as far as they are off, within twice, at a cosine of .3 and twice that of any other fault), or "none".
     The model is as it was after it.
 
     Raises InputError for vectors that are not one a text, and ModelError for a model without single vectors of texts.
@@ -283,9 +287,11 @@ def _decided(search: Search, pairs: bool, progress: bool) -> Parity:
         return Parity(search, verdict, classes, telling, classes[0][0], right)
     sampled = [c for c in singles if len(c.rows) == len(search.sample) and c.faults]
     reference = _right(search, search.sample)
-    nearest = max(sampled, key=lambda c: (_share(c, reference), -c.weight))
-    is_like = _share(nearest, reference) >= EXPLAINED and _stands_out(search, nearest, sampled, reference)
-    return Parity(search, LIKE if is_like else NONE, (), "", nearest, reference)
+    nearest = max(sampled, key=lambda c: (share(c, reference), -c.weight))
+    if share(nearest, reference) >= EXPLAINED and stands_out(search, nearest, sampled, reference):
+        return Parity(search, LIKE, (), "", nearest, reference)
+    rounding = same_rounding(search, sampled)
+    return Parity(search, LIKE if rounding else NONE, (), "", rounding or nearest, reference)
 
 
 def _right(search: Search, rows: np.ndarray) -> Candidate:
@@ -337,8 +343,10 @@ def _turned(search: Search, progress: bool) -> Parity | None:
     turned = search.gram()
     fitting = [c for c in search.scored(None, (), search.every, turned) if c.fits.all() and c.weight == 0]
     if not fitting:
+        of_axes, search.tried = search.tried, []  # their distances are of other numbers
         fitting = _fitting(search, search.singles(progress, turned))
         if not fitting:
+            search.tried = of_axes
             return None
     best = fitting[0]
     ours = search.array.of(search.vectors(best.text, best.forward, search.every, best.pooling, best.after))
@@ -355,25 +363,3 @@ def _turned(search: Search, progress: bool) -> Parity | None:
         return Parity(search, SAME, (), "", best, best, how)
     classes, telling = _classes(search, fitting)
     return Parity(search, FAULT if len(classes) == 1 else UNCLEAR, classes, telling, best, right, how)
-
-
-def _share(candidate: Candidate, right: Candidate) -> float:
-    """Of the squared distance from the right vectors, what a hypothesis explains."""
-    reference = dict(zip(right.rows, right.errors, strict=True))
-    return 1 - float((candidate.errors**2).sum()) / max(sum(reference[n] ** 2 for n in candidate.rows), 1e-30)
-
-
-def _stands_out(search: Search, best: Candidate, sampled: list[Candidate], right: Candidate) -> bool:
-    """Whether what is otherwise than the best explains half as much at most."""
-    ours = search.vectors(best.text, best.forward, best.rows, best.pooling, best.after)
-    for rival in sampled:
-        if _share(rival, right) > _share(best, right) / 2 and set(rival.faults) != set(best.faults):
-            theirs = search.vectors(rival.text, rival.forward, rival.rows, rival.pooling, rival.after)
-            if relative(ours, theirs).max() > search.limit:
-                return False
-    return True
-
-
-def _is_rounding(candidate: Candidate) -> bool:
-    names = [fault.name for fault in rounding_faults.FAULTS]
-    return candidate.weight == 1 and any(fault.name in names for fault in candidate.forward)

@@ -60,7 +60,7 @@ class Search(Scoring):
     def singles(self, progress: bool, array: VectorArray | None = None) -> list[Candidate]:
         """Every fault alone, poolings and what follows on each: those on all sampled rows."""
         unchanged = self.scored(None, (), self.sample, array)
-        self.tried += [] if array else unchanged
+        self.tried += unchanged
         screened: list[tuple[Fault, list[Candidate]]] = []
         with bar(len(self.text_faults) + len(self.forward_faults), "run", "hypotheses", progress) as steps:
             for text in self.text_faults:

@@ -50,13 +50,6 @@ class VectorArray:
         half = self.half[rows] if isinstance(self.half, np.ndarray) else self.half
         return ours, np.abs(self.numbers[rows] - ours) - half
 
-    def crossings(self, moved: np.ndarray, vectors: np.ndarray) -> float:
-        """Which share of numbers noise of this size carries into another cell, to expect."""
-        if not self.is_rounded:
-            return 1.0
-        width = 2 * np.broadcast_to(self.half, self.numbers.shape)
-        return float((np.abs(self.of(moved) - self.of(vectors)) / np.maximum(width, 1e-30)).mean())
-
     @property
     def is_rounded(self) -> bool:
         return isinstance(self.half, np.ndarray) or self.half > 0

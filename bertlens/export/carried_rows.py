@@ -53,10 +53,8 @@ def carried_rows(traces: Sequence[Trace], most: int = MOST) -> CarriedRows | Non
         if carried.sum() + len(missing) <= most:
             carried[missing] = True
             full_scripts.append(script)
-    for _, number in pieces:
-        if carried.sum() >= most:
-            break
-        carried[number] = True
+    others = [number for _, number in pieces if not carried[number]]
+    carried[others[: max(0, most - int(carried.sum()))]] = True
     letters = " and ".join(full_scripts)
     kinds = f"all of {letters} letters, of others the most frequent" if full_scripts else "the most frequent"
     has = f"{int(carried.sum()):,} of {len(carried):,} pieces"

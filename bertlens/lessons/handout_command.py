@@ -9,7 +9,7 @@ from pathlib import Path
 from ..base.outputs import check_outputs, sign
 from ..errors import InputError
 from ..lens import Lens, embedded_named
-from ..model.offline_model import NAME
+from ..model import offline_model
 from .lesson import SHIPPED, Lesson
 
 
@@ -33,7 +33,7 @@ def run(lessons: Sequence[str], output: Path, load: Callable[[], Lens] | None, *
     check_outputs("handout", pages if is_page or output.is_dir() else (), names, force=force)
     plans = [Lesson.load(name) for name in names]
     lens, embedded = load() if load else None, cache(embedded_named)
-    lenses = [lens or embedded(plan.model or NAME) for plan in plans]
+    lenses = [lens or embedded(plan.model or offline_model.NAME) for plan in plans]
     if None in lenses:
         at = lenses.index(None)
         raise InputError(

@@ -22,7 +22,7 @@ from ..export import pages, still_picture
 from ..lens import Lens, embedded_named
 from ..measures import norms
 from ..measures.thumbnails import thumbnails
-from ..model.offline_model import NAME
+from ..model import offline_model
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .checking import checked, walked
@@ -51,7 +51,7 @@ def write(lesson: LessonPlan, path: str | Path, lens: Any, solutions: bool) -> P
 
 
 def _own_lens(lesson: LessonPlan) -> Lens:
-    if lens := embedded_named(lesson.model or NAME):
+    if lens := embedded_named(lesson.model or offline_model.NAME):
         return lens
     raise InputError(f"this lesson is of {lesson.model}: give a lens on it, lesson.to_paper(path, lens)")
 

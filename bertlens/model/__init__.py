@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..base.lazy import lazy
 
 if TYPE_CHECKING:
+    from . import offline_model as offline_model
     from .borrowed import Model as Model
     from .borrowed import checked_once as checked_once
     from .families import adapter_of as adapter_of

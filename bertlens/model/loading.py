@@ -116,6 +116,20 @@ def load(
     return Loaded(module, tokenizer, notes, frozenset(report["missing_keys"]))
 
 
+def call_of(name: str | Path, allow_pickle: bool, revision: str | None, dtype: Any) -> str:
+    """The call of from_pretrained; of a folder only its name, since the line is handed on."""
+    is_folder = Path(name).is_dir()
+    options = {
+        "allow_pickle": allow_pickle or None,
+        "revision": revision,
+        "dtype": None if dtype is None else str(dtype).removeprefix("torch."),
+    }
+    place = f"path/to/{Path(name).resolve().name}" if is_folder else str(name)
+    arguments = [json.dumps(place), *(f"{key}={value!r}" for key, value in options.items() if value is not None)]
+    call = f"bl.Lens.from_pretrained({', '.join(arguments)})"
+    return f"{call}  # a folder: write where it is" if is_folder else call
+
+
 def _head(name: str | Path, options: dict[str, Any]) -> tuple[str, str]:
     """The class with a head that config.json names, "" for none; and what finds it, "" where its answer is not read."""
     import transformers

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import MISSING, NEGATIVE, POSITIVE
+from ..base import colors
 from ..base.dataframes import pd
 from ..errors import InputError
 from ..measures.attribution import CEILING, RANDOM, Attribution
@@ -41,8 +41,8 @@ def attributions(found: Attribution | Sequence[Attribution] | Mapping[str, Attri
         beside(axes, (1, row), f"±{size:.3g}", (4, 0), xycoords=("axes fraction", "data"), va="center")
     axes.set_title(plain(f"{lead.name}: {lead.model:.3f}"), fontsize=9)
     axes.set_xlabel(
-        f"{POSITIVE} raises the number, {NEGATIVE} lowers it; each row on a scale of its own (right);\n"
-        f"{MISSING}: not removed by this method",
+        f"{colors.POSITIVE} raises the number, {colors.NEGATIVE} lowers it; each row on a scale of its own (right);\n"
+        f"{colors.MISSING}: not removed by this method",
         fontsize=7,
     )
     return axes

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import INKS, NAN, table
+from ..base import colors
 from ..errors import ExportError, InputError
 
 MM = 25.4  # of an inch
-INK, MUTED, ACCENT = (INKS["light"][name] for name in ("ink", "muted", "select"))
+INK, MUTED, ACCENT = (colors.INKS["light"][name] for name in ("ink", "muted", "select"))
 
 
 def pyplot() -> Any:
@@ -46,7 +46,7 @@ def color_map(scale: str, theme: str = "light") -> Any:
     """The Explorer's colours, NaN brown: of weights, from the ground at 0; "signed": slate below 0, red above."""
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(table(scale, theme) / 255.0, name=f"bertlens {scale}").with_extremes(bad=NAN)
+    return ListedColormap(colors.table(scale, theme) / 255.0, name=f"bertlens {scale}").with_extremes(bad=colors.NAN)
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..base.colors import INKS, SERIES, VECTORS
+from ..base import colors
 from ..base.vocabulary import phrases
 from ..errors import check_index
 from ..lens import Lens
@@ -16,7 +16,7 @@ from ..measures.spectra import singular_values, weights_table
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, pyplot, quiet
 
-_KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if name != "attention"}
+_KINDS = {name: colors.SERIES["light"][index] for name, index in colors.VECTORS.items() if name != "attention"}
 # of the stream through a layer: name, marker, its colour and its edge's
 _STAGES = (
     ("hidden state", "o", INK, INK),
@@ -89,7 +89,7 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     path = np.append(values.flatten(), table["cone_output"].iloc[-1])
     x = np.append((positions[:, None] + np.arange(4) / 4).flatten(), len(table))
     for layer in positions[1::2]:
-        axes.axvspan(layer, layer + 1, color=INKS["light"]["soft"], zorder=0)
+        axes.axvspan(layer, layer + 1, color=colors.INKS["light"]["soft"], zorder=0)
     axes.plot(x, path, color=INK, linewidth=1.2, zorder=2)
     low, high = table["cone_heads_min"], table["cone_heads_max"]
     axes.vlines(positions + 0.25, low, high, color=ACCENT, alpha=0.35, linewidth=3)

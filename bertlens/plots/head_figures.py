@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import INKS
+from ..base import colors
 from ..base.paths import as_path
 from ..base.ranking import scale_end
 from ..base.vocabulary import MEASURES, THEMES
@@ -55,18 +55,18 @@ def attention_map(
     is_whole = head is not None and not shown
     if gate and not is_whole:
         raise InputError("a gate is outlined in all pieces of a head: leave the gate, or the selection")
-    ink, muted = INKS[theme]["ink"], INKS[theme]["muted"]
+    ink, muted = colors.INKS[theme]["ink"], colors.INKS[theme]["muted"]
     is_new = axes is None
     if is_new:
         inches = (width or 107) / MM
         axes = pyplot().subplots(figsize=(inches, inches), layout="constrained")[1]
-        axes.figure.set_facecolor(INKS[theme]["panel"])
+        axes.figure.set_facecolor(colors.INKS[theme]["panel"])
     image = _cells(axes, grid.values, grid.signed, theme)
     tokens_on_axes(axes, [visible(unit.label) for unit in grid.rows], [visible(unit.label) for unit in grid.cols])
     for side in (axes.xaxis, axes.yaxis):
         side.set_tick_params(labelsize=size, labelcolor=ink)
     for border in axes.spines.values():
-        border.set_color(INKS[theme]["border"])
+        border.set_color(colors.INKS[theme]["border"])
     for units, line in ((grid.rows, axes.axhline), (grid.cols, axes.axvline)):
         for at in grid.edges(units):
             line(at - 0.5, color=muted, linewidth=0.8)

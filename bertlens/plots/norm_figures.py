@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..base.colors import SERIES
+from ..base import colors
 from ..base.quotes import isolate
 from ..base.vocabulary import CATEGORIES
 from ..errors import check_index
@@ -19,7 +19,7 @@ from .figure import INK, MUTED, axes_or_new, centered, color_map, layers_on_axis
 from .letters import legible
 
 # colour and marker: told apart without colour
-_STYLES = dict(zip(CATEGORIES, zip(SERIES["light"], "os^.", strict=False), strict=True))
+_STYLES = dict(zip(CATEGORIES, zip(colors.SERIES["light"], "os^.", strict=False), strict=True))
 
 
 @legible

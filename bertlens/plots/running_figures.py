@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import INKS, NAN, ink_on, table
+from ..base import colors
 from ..base.quotes import is_right_to_left, quotation
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES, phrases
@@ -62,10 +62,11 @@ def running_text(
         subject, values, side = grid.cols[at], values[:, at], trace.encoding
     top = scale_end(float(np.nan_to_num(np.abs(values)).max()))
     low = -top if grid.signed else 0.0
-    colours = table("signed" if grid.signed else "weight", theme)
+    colours = colors.table("signed" if grid.signed else "weight", theme)
     entries = np.floor(255 * np.clip((np.nan_to_num(values) - low) / (top - low), 0, 1) + 0.5).astype(int)
     fills = [
-        NAN if np.isnan(v) else "#" + bytes(colours[n].tolist()).hex() for v, n in zip(values, entries, strict=True)
+        colors.NAN if np.isnan(v) else "#" + bytes(colours[n].tolist()).hex()
+        for v, n in zip(values, entries, strict=True)
     ]
     runs = [_written(side, unit) for unit in units]
     is_new = axes is None
@@ -74,14 +75,14 @@ def running_text(
     if is_right_to_left("".join(unit.label for unit in units if not unit.special)):
         places = [(room - x - wide, line, wide) for x, line, wide in places]
     down = (places[-1][1] + 1) * _LINE * size
-    axes = _sheet(width * _POINT, room, down, size, INKS[theme]["panel"]) if is_new else axes
+    axes = _sheet(width * _POINT, room, down, size, colors.INKS[theme]["panel"]) if is_new else axes
     axes.set_xlim(0, room)
     axes.set_ylim(down if is_new else axes.bbox.height / axes.figure.dpi * 72, 0)
     axes.set_axis_off()
     for unit, (text, _), (x, line, wide), fill in zip(units, runs, places, fills, strict=True):
         is_own = trace.key_encoding is None and unit.pieces[0] == subject.pieces[0]
-        _word(axes, text, x, line * _LINE * size, wide, fill, INKS[theme]["select"] if is_own else "none", size)
-    name, ink = quotation(visible(subject.label)), INKS[theme]["ink"]
+        _word(axes, text, x, line * _LINE * size, wide, fill, colors.INKS[theme]["select"] if is_own else "none", size)
+    name, ink = quotation(visible(subject.label)), colors.INKS[theme]["ink"]
     title = f"{grid.title}: {f'what {name} looks at' if key is None else f'who looks at {name}'}"
     axes.set_title(plain(title), fontsize=size + 1, color=ink, loc="left")
     ends = [f"−{top:.3f}", f"+{top:.3f}"] if grid.signed else ["0", f"{top:.3f}"]
@@ -141,5 +142,11 @@ def _word(axes: Any, text: str, x: float, y: float, wide: float, fill: str, fram
     high = (_LINE - 0.3) * size
     axes.add_patch(Rectangle((x, y), wide, high, facecolor=fill, edgecolor=frame, linewidth=1, clip_on=False))
     axes.text(
-        x + wide / 2, y + high / 2, plain(text), ha="center", va="center_baseline", fontsize=size, color=ink_on(fill)
+        x + wide / 2,
+        y + high / 2,
+        plain(text),
+        ha="center",
+        va="center_baseline",
+        fontsize=size,
+        color=colors.ink_on(fill),
     )

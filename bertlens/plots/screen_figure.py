@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from ..base.colors import INKS
+from ..base import colors
 from ..errors import InputError, excerpt
 from .figure import MM, plain, pyplot
 from .letters import legible
@@ -77,7 +77,7 @@ def screen_figure(drawn: Drawn, *, width: float | None = None, theme: str = "lig
     """A figure `width` mm wide, or as large as on the screen. Returns the matplotlib axes."""
     scale = width * _POINTS / MM / drawn["width"] if width else _POINT
     size = tuple(drawn[side] * scale / _POINTS for side in ("width", "height"))
-    figure = pyplot().figure(figsize=size, facecolor=INKS[theme]["panel"])
+    figure = pyplot().figure(figsize=size, facecolor=colors.INKS[theme]["panel"])
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, drawn["width"]), ylim=(drawn["height"], 0))
     axes.set_axis_off()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base import colors
 from ..base.amounts import amount
-from ..base.colors import GROUPS
 from ..base.dataframes import pd
 from ..base.quotes import is_right_to_left
 from ..base.vocabulary import phrases
@@ -35,11 +35,11 @@ def layer_profiles(
     names, average as in HeadStats.table. Clark et al. 2019, figure 2. Returns the matplotlib axes. Raises as
     HeadStats.values; InputError for more than 8 names.
     """
-    if len(names) > len(GROUPS):
-        raise InputError(f"at most {len(GROUPS)} statistics can be told apart in one figure, not {len(names)}")
+    if len(names) > len(colors.GROUPS):
+        raise InputError(f"at most {len(colors.GROUPS)} statistics can be told apart in one figure, not {len(names)}")
     axes = axes_or_new(axes, 6.4, 3.6)
     with_norms = stats.has_norms
-    for color, marker, name in zip(GROUPS, _MARKERS, names, strict=False):
+    for color, marker, name in zip(colors.GROUPS, _MARKERS, names, strict=False):
         look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.4}
         axes.plot(stats.values(name, "weight", average).mean(1), label=name, **look)
         if with_norms:
@@ -92,7 +92,7 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
     look = {"s": 70, "edgecolors": "white", "linewidths": 0.6}
     if isinstance(color, str) and color == "layer":
         for layer, heads in table.groupby("layer"):
-            hue, marker = GROUPS[layer % 8], _MARKERS[(layer + layer // 8) % 8]
+            hue, marker = colors.GROUPS[layer % 8], _MARKERS[(layer + layer // 8) % 8]
             axes.scatter(heads["x"], heads["y"], color=hue, marker=marker, label=f"L{layer}", **look)
         legend(axes)
     else:
@@ -138,7 +138,7 @@ def gradients_by_layer(table: pd.DataFrame, axes: Any = None) -> Any:
     """
     axes = axes_or_new(axes, 5.2, 3.4)
     means = table.groupby("layer")[list(CATEGORIES)].mean()
-    for color, marker, name in zip(GROUPS, _MARKERS, CATEGORIES, strict=False):
+    for color, marker, name in zip(colors.GROUPS, _MARKERS, CATEGORIES, strict=False):
         if means[name].notna().any():
             axes.plot(means[name], label=name, color=color, marker=marker, markersize=4, linewidth=1.4)
     layers_on_axis(axes.xaxis, range(len(means)), fontsize=8)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import INKS, table
+from ..base import colors
 from ..base.quotes import isolate
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES
@@ -43,7 +43,7 @@ def patches(
     top = scale_end(float(np.nanmax(values, initial=0)))
     if axes is None:
         axes = axes_or_new(None, 4, 4 * grid.rows / grid.cols + 0.6)
-        axes.figure.set_facecolor(INKS[theme]["panel"])
+        axes.figure.set_facecolor(colors.INKS[theme]["panel"])
     box = (-0.5, grid.cols - 0.5, grid.rows - 0.5, -0.5)
     has_picture = picture and grid.picture is not None
     if has_picture:
@@ -51,10 +51,10 @@ def patches(
     cells = _coloured(values.reshape(grid.rows, grid.cols) / top, theme, has_picture)
     axes.imshow(cells, extent=box, interpolation="nearest")
     if query in grid.tokens:
-        _outline(axes, divmod(grid.tokens.index(query), grid.cols), INKS[theme]["select"])
+        _outline(axes, divmod(grid.tokens.index(query), grid.cols), colors.INKS[theme]["select"])
     axes.set_xticks([])
     axes.set_yticks([])
-    ink = INKS[theme]["ink"]
+    ink = colors.INKS[theme]["ink"]
     axes.set_title(plain(_title(trace, layer, head, query, row)), fontsize=8, color=ink)
     axes.set_xlabel(f"α of a patch, 0 to {top:.3f}", fontsize=7, color=ink)
     return axes
@@ -69,7 +69,7 @@ def _pixels(png: bytes) -> np.ndarray:
 def _coloured(shares: np.ndarray, theme: str, has_picture: bool) -> np.ndarray:
     """(h, w, 4) uint8: entries of the page's colour table; as on the page, what has little lets the picture through."""
     fractions = np.nan_to_num(shares)
-    colours = table("weight", theme)[np.floor(255 * fractions + 0.5).astype(int)]
+    colours = colors.table("weight", theme)[np.floor(255 * fractions + 0.5).astype(int)]
     alpha = (50 + 205 * fractions) if has_picture else np.full(fractions.shape, 255.0)
     return np.concatenate([colours, np.rint(alpha)[..., None].astype(np.uint8)], -1)
 

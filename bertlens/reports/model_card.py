@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..export import space
 from ..export.pages import shortened
-from ..export.space import PICTURE, SECTION, markdown
 from .rules import counts_said, ends_said, said
 
 _STILL = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)"')
@@ -18,8 +18,8 @@ _STILL = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)"')
 def attached(numbers: Mapping[str, Any], page: str) -> dict[str, bytes]:
     """The files of the section. numbers: of `Report.to_dict`; page: the text of the report's page, for its picture."""
     still = _STILL.search(page)
-    files = {SECTION: section(numbers, still is not None).encode()}
-    return files | ({PICTURE: base64.b64decode(still[1])} if still else {})
+    files = {space.SECTION: section(numbers, still is not None).encode()}
+    return files | ({space.PICTURE: base64.b64decode(still[1])} if still else {})
 
 
 def section(numbers: Mapping[str, Any], has_picture: bool = False) -> str:
@@ -29,8 +29,8 @@ def section(numbers: Mapping[str, Any], has_picture: bool = False) -> str:
     lines = [
         "## What its heads do",
         "",
-        f"Of {markdown(shortened(model['model']))}, on {corpus['texts']:,} of {corpus['of']:,} texts "
-        f"({markdown(shortened(corpus['name']))}): {verdicts}.",
+        f"Of {space.markdown(shortened(model['model']))}, on {corpus['texts']:,} of {corpus['of']:,} texts "
+        f"({space.markdown(shortened(corpus['name']))}): {verdicts}.",
         "",
         "| claim | verdict | this model [95 %] | n | chance | the paper |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -39,7 +39,7 @@ def section(numbers: Mapping[str, Any], has_picture: bool = False) -> str:
         f"Made with bertlens: `{numbers['python']}`",
     ]
     if has_picture:
-        lines[3:3] = ["", f"![A head's attention on one of the texts]({PICTURE})"]
+        lines[3:3] = ["", f"![A head's attention on one of the texts]({space.PICTURE})"]
     return "\n".join(lines) + "\n"
 
 
@@ -55,4 +55,4 @@ def _row(claim: Mapping[str, Any]) -> str:
         "" if math.isnan(chance) else said(chance, unit),
         f"{claim['paper']}: {claim['found']}" if claim["found"] else "",
     ]
-    return f"| {' | '.join(markdown(shortened(cell)) for cell in cells)} |"
+    return f"| {' | '.join(space.markdown(shortened(cell)) for cell in cells)} |"

@@ -16,8 +16,8 @@ from ..base.paths import as_path
 from ..base.progress import page_bar
 from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError, InputError, ModelError
-from ..export import html, pages
-from ..export.space import SECTION, SpaceSource, read
+from ..export import html, pages, space
+from ..export.space import SpaceSource
 from ..model.borrowed import checked_once
 from ..trace.provenance import visible
 from ..trace.trace import Trace
@@ -223,13 +223,13 @@ class Report(ReportRecord, SpaceSource):
         for name, content in attached(self.to_dict(), str(self.to_html(progress=False))).items():
             with replacing(as_path(folder, "a folder") / name) as out:
                 out.write(content)
-        return as_path(folder) / SECTION
+        return as_path(folder) / space.SECTION
 
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self.lens, _corpus(self), False
 
     def _attachments(self, page: Path) -> Mapping[str, bytes]:
-        return attached(self.to_dict(), read(page))
+        return attached(self.to_dict(), space.read(page))
 
     def save(self, path: str | Path) -> None:
         """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""

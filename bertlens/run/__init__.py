@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..base.lazy import lazy
 
 if TYPE_CHECKING:
+    from . import trust as trust
     from .attention_weights import check_precision as check_precision
     from .changes import Change as Change
     from .changes import Off as Off

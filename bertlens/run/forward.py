@@ -12,19 +12,17 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from ..base.interrupts import interruptible, is_of_handler
 from ..base.one_thread import one_thread_if_small
 from ..errors import BertLensError, CaptureError, ModelError
 from ..model import transformers_private as private
 from ..model.borrowed import Model
-from ..model.families import Adapter, text_models, what_works
+from ..model.families import text_models, what_works
 from ..model.loan import Loan
 from ..model.modules import modules_by_name
 from ..text.given_maps import not_weights
@@ -34,7 +32,7 @@ from .attention_function import FunctionCall, NoWeights, name_of
 from .changes import Change
 from .interventions import Run, attend, changed
 from .record import Entry, Layer, Pass
-from .recorder import StreamRecorder, by_layer
+from .recorder import PassRecorder
 from .score_bias import DistanceBias, ScoreBias
 
 IMPLEMENTATION = "bertlens"
@@ -61,17 +59,6 @@ _HARMLESS = {
 }
 
 
-@dataclass
-class _Recorder:
-    """What the calls of one forward pass bring, in the order they come."""
-
-    attention: list[Layer] = field(default_factory=list)
-    inputs: list[Tensor] = field(default_factory=list)
-    outputs: list[Tensor] = field(default_factory=list)
-    attention_outputs: list[Tensor] = field(default_factory=list)
-    stream: StreamRecorder = field(default_factory=StreamRecorder)
-
-
 class NotExpressible(ModelError):
     """The family's attention is more than softmax(q k scaling + mask); says why."""
 
@@ -86,7 +73,7 @@ def _attention(
     if function is None:
         return _plain(module, *args, **kwargs)
     call = attend(module, *args, function=function, **kwargs)
-    recorder: _Recorder | None = getattr(_active, "recorder", None)
+    recorder: PassRecorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
         assert isinstance(call, FunctionCall)
         recorder.attention.append(_by_function(call))
@@ -103,7 +90,7 @@ def _plain(
     is_causal: bool | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    recorder: _Recorder | None = getattr(_active, "recorder", None)
+    recorder: PassRecorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
         _refuse_what_changes_scores(kwargs)
     call = attend(module, query, key, value, attention_mask, scaling, is_causal, **kwargs)
@@ -196,7 +183,7 @@ def through_interface(model: Model, inputs: dict[str, Tensor], run: Run | None =
     hidden = _hidden_states(model, output, inputs)
     if len(recorder.attention) != _n_layers(model, hidden):
         raise NotExpressible("it does not hand its queries and keys to the attention interface of transformers")
-    _add_stream(recorder.attention, recorder, model.adapter)
+    recorder.fill(recorder.attention, model.adapter)
     entry = recorder.stream.began(model.base, model.adapter) if model.adapter else Entry()
     function = next((layer.function for layer in recorder.attention if layer.function), "")
     why = f"Scores and what rests on them cannot be told: {function} need not be a softmax of q·k." if function else ""
@@ -208,7 +195,7 @@ def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
     return _eager(model, inputs)[1]
 
 
-def _eager(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change] = ()) -> tuple[_Recorder, Any]:
+def _eager(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change] = ()) -> tuple[PassRecorder, Any]:
     modules = set(model.runner.modules())
     recorder, output = _forward(model, inputs, "eager", Run([changes]))
     if set(model.runner.modules()) != modules:  # it exchanged its own modules, and nothing watched the new ones
@@ -245,7 +232,7 @@ def _n_layers(model: Model, hidden: tuple[Tensor, ...]) -> int:
     return len(model.adapter.layers(model.base)) if model.adapter else len(hidden) - 1
 
 
-def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[str, Tensor], because: str) -> Pass:
+def _collect_eager(model: Model, recorder: PassRecorder, output: Any, inputs: dict[str, Tensor], because: str) -> Pass:
     tokens, name = inputs["input_ids"].shape[1], type(model.base).__name__
     weights = [layer for layer in getattr(output, "attentions", None) or () if layer is not None]
     if not weights or any(layer.ndim != 4 or layer.shape[2:] != (tokens, tokens) for layer in weights):
@@ -264,25 +251,9 @@ def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[
                 f"{name} returns no attention weights: {problem} in layer {number}. {what_works(model.base)}"
             )
     layers = [Layer(attention=layer) for layer in weights]
-    _add_stream(layers, recorder, model.adapter)
+    recorder.fill(layers, model.adapter)
     why = f"Only {name}'s attention weights can be shown: {because}."
     return Pass(layers, hidden, output, why, of_tokens=_of_tokens(model, output, inputs))
-
-
-def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | None) -> None:
-    if adapter is None:
-        return
-    ran = {len(recorder.inputs), len(recorder.attention_outputs), len(recorder.outputs)}
-    if ran != {len(layers)}:
-        raise CaptureError(
-            f"of {len(layers)} layers {min(ran)} were seen to run: one that is called by its forward, or more than "
-            "once, cannot be followed; call it as a module"
-        )
-    for layer, x, a, y in zip(layers, recorder.inputs, recorder.attention_outputs, recorder.outputs, strict=True):
-        layer.layer_input, layer.attention_output, layer.layer_output = x, a, y
-    scales = (by_layer(calls, len(layers)) for calls in (recorder.stream.attention_norm, recorder.stream.mlp_norm))
-    for layer, attention, mlp in zip(layers, *scales, strict=True):
-        layer.attention_scale, layer.mlp_scale = attention, mlp
 
 
 def output_of(model: Model, inputs: dict[str, Tensor], run: Run) -> Any:
@@ -301,12 +272,12 @@ def own_output(model: Model, inputs: dict[str, Tensor]) -> Any:
 
 def _forward(
     model: Model, inputs: dict[str, Tensor], implementation: str, run: Run | None = None
-) -> tuple[_Recorder, Any]:
-    recorder = _Recorder()
+) -> tuple[PassRecorder, Any]:
+    recorder = PassRecorder()
     # not inference_mode: tables that a module caches in it, as rotary ones, could not be used in training afterwards
     with borrowed(model, implementation) as loan, torch.no_grad(), changed(model, run or Run()):
         if model.adapter:
-            _hook_stream(model.base, model.adapter, recorder, loan)
+            recorder.hook(model.base, model.adapter, lambda: getattr(_active, "recorder", None) is recorder, loan)
         loan.set(_active, "recorder", recorder)
         return recorder, _called(model, inputs, implementation)
 
@@ -358,37 +329,6 @@ def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return dict(arguments)
     return {name: value for name, value in arguments.items() if name in parameters}
-
-
-def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, loan: Loan) -> None:
-    """Hooks on each layer's input and output and the attention block's output, as long as the loan lasts."""
-
-    def watching() -> bool:  # no other thread's run of the same model
-        return getattr(_active, "recorder", None) is recorder
-
-    def keep_input(into: list[Tensor]) -> Callable[..., None]:
-        def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
-            if watching():
-                into.append(args[0] if args else kwargs["hidden_states"])
-
-        return hook
-
-    def keep_output(into: list[Tensor]) -> Callable[..., None]:
-        def hook(module: nn.Module, args: Any, output: Any) -> None:
-            if watching():
-                into.append(output[0] if isinstance(output, tuple) else output)
-
-        return hook
-
-    recorder.stream.hook(base, adapter, watching, loan)
-    for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
-        loan.hook(layer.register_forward_pre_hook(keep_input(recorder.inputs), with_kwargs=True))
-        loan.hook(layer.register_forward_hook(keep_output(recorder.outputs)))
-        module, side = adapter.attention_tap(layer)
-        if side == "input":
-            loan.hook(module.register_forward_pre_hook(keep_input(recorder.attention_outputs), with_kwargs=True))
-        else:
-            loan.hook(module.register_forward_hook(keep_output(recorder.attention_outputs)))
 
 
 @contextmanager

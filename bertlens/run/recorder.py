@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..errors import CaptureError
 from ..model.families import Adapter
 from ..model.loan import Loan
 from ..model.plain_modules import epsilon
-from .record import Entry
+from .record import Entry, Layer
 
 
 @dataclass
@@ -83,6 +84,63 @@ class StreamRecorder:
                 calls = calls[1:]  # the first call looks words up
             self.entry.type_ids = calls[0] if calls else None
         return self.entry
+
+
+@dataclass
+class PassRecorder:
+    """What the calls of one forward pass bring, in the order they come."""
+
+    attention: list[Layer] = field(default_factory=list)
+    inputs: list[Tensor] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+    attention_outputs: list[Tensor] = field(default_factory=list)
+    stream: StreamRecorder = field(default_factory=StreamRecorder)
+
+    def hook(self, base: nn.Module, adapter: Adapter, watching: Callable[[], bool], loan: Loan) -> None:
+        """Hooks on each layer's input and output and the attention block's output, as long as the loan lasts.
+
+        watching: whether a call belongs to this pass.
+        """
+
+        def keep_input(into: list[Tensor]) -> Callable[..., None]:
+            def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
+                if watching():
+                    into.append(args[0] if args else kwargs["hidden_states"])
+
+            return hook
+
+        def keep_output(into: list[Tensor]) -> Callable[..., None]:
+            def hook(module: nn.Module, args: Any, output: Any) -> None:
+                if watching():
+                    into.append(output[0] if isinstance(output, tuple) else output)
+
+            return hook
+
+        self.stream.hook(base, adapter, watching, loan)
+        for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
+            loan.hook(layer.register_forward_pre_hook(keep_input(self.inputs), with_kwargs=True))
+            loan.hook(layer.register_forward_hook(keep_output(self.outputs)))
+            module, side = adapter.attention_tap(layer)
+            if side == "input":
+                loan.hook(module.register_forward_pre_hook(keep_input(self.attention_outputs), with_kwargs=True))
+            else:
+                loan.hook(module.register_forward_hook(keep_output(self.attention_outputs)))
+
+    def fill(self, layers: list[Layer], adapter: Adapter | None) -> None:
+        """Give the layers their place in the stream. Raises CaptureError where not all were seen to run."""
+        if adapter is None:
+            return
+        ran = {len(self.inputs), len(self.attention_outputs), len(self.outputs)}
+        if ran != {len(layers)}:
+            raise CaptureError(
+                f"of {len(layers)} layers {min(ran)} were seen to run: one that is called by its forward, or more than "
+                "once, cannot be followed; call it as a module"
+            )
+        for layer, x, a, y in zip(layers, self.inputs, self.attention_outputs, self.outputs, strict=True):
+            layer.layer_input, layer.attention_output, layer.layer_output = x, a, y
+        scales = (by_layer(calls, len(layers)) for calls in (self.stream.attention_norm, self.stream.mlp_norm))
+        for layer, attention, mlp in zip(layers, *scales, strict=True):
+            layer.attention_scale, layer.mlp_scale = attention, mlp
 
 
 def inverse_deviation(u: Tensor, eps: float) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from ..base.paths import as_path
 from ..errors import ModelError
 from ..lens import Lens
-from ..model.offline_model import quietly
+from ..model import offline_model
 from .kmers import SPECIAL, Vocabulary
 from .spike_tokenizer import SpikeTokenizer
 
@@ -94,7 +94,7 @@ def lens() -> Lens:
     """The shipped classifier in a lens: what `Lens.sars_cov_2()` gives."""
     from ..lens import Lens
 
-    with quietly():
+    with offline_model.quietly():
         lens = Lens(*load())
     lens.borrowed.name = NAME
     return lens

@@ -16,7 +16,7 @@ from ..base.quotes import isolate
 from ..base.ranking import is_nothing
 from ..errors import InputError, check_lens, check_number, check_seed, excerpt
 from ..lens import Lens
-from ..measures.significance import count_interval, holm
+from ..measures.significance import count_interval, with_findings
 from ..survey.treebank import Sentence, read_treebank
 from .edits import FILLERS, NAME, NOT, NUMBER, PARAPHRASE, ROLES, RULES, Edit, Editor, exchanged, names_of, sentences_of
 from .exact_search import search
@@ -26,7 +26,6 @@ from .vectors import encoded
 
 FEWEST = 30  # pairs of a kind, of which nothing is told below
 SAMPLE = 5000  # texts that sentences and names are looked for in
-FOUND = 0.05
 NAMES = 3  # that a sentence lists of those that were replaced
 
 
@@ -203,9 +202,7 @@ def _table(kinds: Sequence[str], edits: Sequence[Edit], scores: np.ndarray) -> E
     columns = ["kind", "n", "less", "share", "low", "high", "moved", "filler", "below_paraphrases", "p"]
     table = pd.DataFrame(rows, columns=columns)
     table["less"] = table["less"].astype("Int64")
-    p = table["p"].to_numpy(dtype=float)
-    table["p_holm"] = holm(p, int(np.isfinite(p).sum()))
-    table["finding"] = table["p_holm"] <= FOUND
+    with_findings(table, int(np.isfinite(table["p"].to_numpy(dtype=float)).sum()))
     table["rule"] = table["kind"].map(RULES)
     pairs = pd.DataFrame([vars(edit) for edit in edits], columns=["kind", "text", "edit", "filler"])
     pairs[["score", "score_edit", "score_filler"]] = scores

@@ -11,7 +11,7 @@ from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.ranking import ranked
 from ..errors import InputError
-from ..measures.significance import count_interval, holm
+from ..measures.significance import count_interval, with_findings
 from .collection import Collection
 from .failure_rules import (
     OTHERS,
@@ -24,7 +24,7 @@ from .failure_rules import (
     near_duplicate,
     second_stage,
 )
-from .hubs import FOUND, at_least, hubs
+from .hubs import at_least, hubs
 from .ranked_lists import LongerLists, RankedLists
 
 NONE = "none"  # the kind of a failure for which no rule holds
@@ -89,8 +89,7 @@ def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
         raise InputError("kinds are counted of the table that failures() gave, as it is")
     columns = ["kind", "n", "share", "low", "high", "chance", "p", "p_holm", "finding", "answered", "rule"]
     kinds = pd.DataFrame(table.attrs["kinds"], columns=["kind", "n", "share", "low", "high", "chance", "p", "answered"])
-    kinds["p_holm"] = holm(kinds["p"].to_numpy(dtype=float), int(kinds["p"].notna().sum()))
-    kinds["finding"] = kinds["p_holm"] <= FOUND
+    with_findings(kinds, int(kinds["p"].notna().sum()))
     kinds["rule"] = kinds["kind"].map(RULES)
     return kinds[columns]
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from ..errors import ModelError
 from ..lens import Lens
 from ..run.attention_weights import check_precision
-from ..run.changes import Off
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..run.masks import mask_slopes
@@ -22,19 +21,9 @@ from ..sentences.late_interaction import LateEncoder
 from ..sentences.no_vectors import no_vectors
 from ..sentences.sparse_encoder import SparseTextEncoder
 from ..text.encoding import Encoding
-from ..whatif.reruns import check
+from ..whatif.head_study import HeadSite, head_sites
 
 TOLERANCE = 1e-4  # of a vector's or a score's own size, beside what the model's own method makes
-
-
-class HeadSite(NamedTuple):
-    """A head of a layer."""
-
-    layer: int
-    head: int
-
-    def __str__(self) -> str:
-        return f"L{self.layer}·H{self.head}"
 
 
 class Input(NamedTuple):
@@ -53,8 +42,7 @@ class HeadRuns(ABC):
     def __init__(self, lens: Lens, sample: Input, batch_size: int):
         self._lens, self._batch_size = lens, batch_size
         trace = lens.run([self.encoding(sample)])[0]
-        check(trace, [Off(0, 0)])
-        self.sites = [HeadSite(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
+        self.sites = head_sites(trace)
         self.n_layers = trace.n_layers
 
     @abstractmethod
@@ -91,7 +79,7 @@ class HeadRuns(ABC):
         baseline = Run(watch=bool(sites) and self._lens.borrowed.adapter is not None)
         outputs = [self._read(output_of(self._lens.borrowed, inputs, baseline), inputs, batch)]
         for site in sites:
-            run = baseline.branch([[Off(*site)]] * len(batch), site.layer)
+            run = baseline.branch([[site.off]] * len(batch), site.layer)
             outputs.append(self._read(output_of(self._lens.borrowed, inputs, run), inputs, batch))
         return torch.stack(outputs).detach().float().cpu().numpy()
 

@@ -8,13 +8,12 @@ from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_number, check_seed
-from ..measures.significance import holm
+from ..measures.significance import with_findings
 from .collection import Collection
 from .ranked_lists import RankedLists
 
 TEN = 10  # passages of a question that are looked at
 NEAREST = 100  # of which they could have been any
-FOUND = 0.05
 RULE = (
     f"A hub is among the {TEN} best passages, for questions that it is not relevant to, more often than it would be if "
     f"each question drew {TEN} of its {NEAREST} nearest passages at random (exact binomial test, Holm, 5 %)."
@@ -71,10 +70,9 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
             "chance": np.bincount(place, weights=chances[at], minlength=len(passages)),
             "p": p,
             "p_drawn": _drawn(times, eligible, place, lengths, draws, seed),
-            "p_holm": holm(p, len(p)),
         }
     )
-    table["hub"] = table["p_holm"] <= FOUND
+    with_findings(table, len(p), "hub")
     order = np.lexsort((collection.passage_order[passages], -times, p))
     table = table.iloc[order].reset_index(drop=True)
     table.attrs |= {"questions": len(queries), "judged": bool(collection.grades)}

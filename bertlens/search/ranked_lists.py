@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import InputError, excerpt
 from .collection import Collection
 
 
@@ -25,6 +26,19 @@ class RankedLists:
     def documents(self, query: int, collection: Collection) -> list[str]:
         """The documents of one question, each at the place of its best passage."""
         return [*dict.fromkeys(collection.documents[row] for row in self.passages(query))]
+
+    def best_right(self, query: int, collection: Collection) -> int:
+        """The passage that stands first of those of relevant documents; of one that is in no list, any of it.
+
+        Raises InputError where no document is relevant.
+        """
+        relevant = collection.relevant(query)
+        rows = [*self.passages(query).tolist(), *range(len(collection.passages))]
+        place = next((row for row in rows if collection.documents[row] in relevant), None)
+        if place is None:
+            name = excerpt(collection.query_ids[query])
+            raise InputError(f"no relevant passage is known for question {name}: name one by right=")
+        return place
 
     def without(self, passages: Mapping[int, Sequence[int]], depth: int) -> RankedLists:
         """The `depth` best of each question, by place, but for these passages of it."""

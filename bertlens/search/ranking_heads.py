@@ -19,10 +19,11 @@ from ..base.progress import bar, is_watched, say
 from ..base.ranking import signed
 from ..errors import InputError, check_batch, check_lens, check_number, check_seed
 from ..lens import Lens
-from ..measures.significance import NONE, difference_interval, holm_intervals, mean_interval
+from ..measures.significance import FOUND, NONE, difference_interval, holm_intervals, mean_interval
+from ..whatif.head_study import HeadSite, by_estimate, cost_said, passes_of_some, run_said
 from . import metrics
 from .collection import Collection
-from .head_runs import HeadRuns, HeadSite, Input, head_runs
+from .head_runs import HeadRuns, Input, head_runs
 from .ranked_lists import RankedLists
 
 MEASURE = "nDCG@10"
@@ -31,7 +32,6 @@ FEWEST_TESTED = 8  # questions, for an interval
 AHEAD = 8  # questions whose passages are run together: what an interrupt may lose
 BACKWARD = 3  # forward passes that an estimate takes, about
 TIMED = 16  # texts that a pass is timed on
-FOUND = 0.05
 
 
 class Case(NamedTuple):
@@ -80,12 +80,12 @@ class RankingHeads:
         sentences = [
             *(f"Without {row.head} {clause}." for row in self.findings.itertuples() for clause in _clauses(row))
         ]
-        run = int(self.table["ndcg"].notna().sum())
+        texts = amount(self.questions, "question")
+        parts = f"{int(self.table['ndcg'].notna().sum())} of {amount(len(self.table), 'head')}"
         return " ".join(
             [
                 *(sentences or ["No head can be told from chance."]),
-                f"{run} of {amount(len(self.table), 'head')}, each switched off, on "
-                f"{amount(self.questions, 'question')} that had no part in the choice, the first {self.depth} passages "
+                f"{run_said(parts, 'switched off', texts)}, the first {self.depth} passages "
                 f"of each ranked anew; {self.failures:,} of them {verb(self.failures, 'fails', 'fail')} (Holm, 5 %, "
                 f"over {amount(self.tests, 'test')}).",
                 *([] if self.is_whole else ["It was stopped: numbers are of the questions that were done."]),
@@ -147,7 +147,7 @@ def heads(
     if progress or is_watched():
         say(study.cost(choice, plan, n), progress)
     *estimates, is_whole = study.estimates(choice)
-    sites = sorted(study.runs.sites[at] for at in np.argsort(-np.abs(estimates[0]), kind="stable")[:n])
+    sites = sorted(study.runs.sites[at] for at in by_estimate(estimates[0])[:n])
     is_whole = is_whole and study.run(plan, sites)
     ndcg = _ndcg(collection, plan.lists, study.of_lists)
     return _told(study.runs.sites, sites, estimates, study.of_gaps, ndcg, depth, is_whole)
@@ -190,13 +190,10 @@ class Study:
         seconds = (time.perf_counter() - began) / len(sample)
         sites = self.runs.sites
         n = min(n, len(sites))
-        passes = 1 + n * float(np.mean([1 - site.layer / self.runs.n_layers for site in sites]))
+        passes = passes_of_some(sites, self.runs.n_layers, n)
         took = seconds * ((1 + 2 * BACKWARD) * estimated + passes * len(run))
-        duration = f"{max(1.0, took):.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
-        return (
-            f"{n} of {len(sites)} heads, {len(plan.lists):,} questions, {len(run):,} texts: about {duration}; Ctrl-C "
-            "ends it, and what was done counts"
-        )
+        runs = f"{n} of {len(sites)} heads, {len(plan.lists):,} questions, {len(run):,} texts: about "
+        return cost_said(runs, took)
 
     def _inputs_of(self, cases: Sequence[Case]) -> list[Input]:
         """What is read for the passages of cases, each once."""

@@ -30,7 +30,7 @@ from .edit_probe import EditProbe, probe
 from .edits import FILLERS
 from .failures import failure_table
 from .hard_negatives import HardNegatives, hard_negatives
-from .judgements import examples
+from .judgements import place_among
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
 from .ranking_heads import RankingHeads, heads
@@ -38,7 +38,6 @@ from .reading import collection
 from .score_difference import Contrast
 from .search_page import PASSAGES, page
 from .sizes.sized_retrieval import SizedRetrieval
-from .source_records import as_id, id_among
 from .stages import Stages, ranked
 from .two_towers import check_one_model
 from .vectors_file import file_of
@@ -237,7 +236,7 @@ class Retrieval(SizedRetrieval, SpaceSource):
         self.check_model()
         at = self._query(query)
         first = self._passage(wrong) if wrong is not None else int(self.lists.passages(at)[0])
-        second = self._passage(right) if right is not None else self._best_right(at)
+        second = self._passage(right) if right is not None else self.lists.best_right(at, self.collection)
         texts = self.collection.passages
         if first == second:
             ids = self.collection.passage_ids
@@ -323,21 +322,10 @@ class Retrieval(SizedRetrieval, SpaceSource):
         return PassageLimit(self.lens)
 
     def _query(self, name: str | int) -> int:
-        return _place(self.collection.query_ids, name, "question")
+        return place_among(self.collection.query_ids, name, "question")
 
     def _passage(self, name: str | int) -> int:
-        return _place(self.collection.passage_ids, name, "passage")
-
-    def _best_right(self, query: int) -> int:
-        """The passage that stands first of those of relevant documents; of one that is in no list, any of it."""
-        relevant = self.collection.relevant(query)
-        ranked_rows = self.lists.passages(query).tolist()
-        rows = (row for row in [*ranked_rows, *range(len(self.collection.passages))])
-        place = next((row for row in rows if self.collection.documents[row] in relevant), None)
-        if place is None:
-            name = excerpt(self.collection.query_ids[query])
-            raise InputError(f"no relevant passage is known for question {name}: name one by right=")
-        return place
+        return place_among(self.collection.passage_ids, name, "passage")
 
     def __repr__(self) -> str:
         size = f"{amount(len(self.collection.queries), 'question')}, {amount(len(self.collection.passages), 'passage')}"
@@ -346,14 +334,6 @@ class Retrieval(SizedRetrieval, SpaceSource):
         mean = float(self.by_question["nDCG@10"].mean())
         over = amount(len(self.by_question), "question")
         return f"Retrieval({self.lens.model_name}: {size}; nDCG@10 {mean:.3f} over {over})"
-
-
-def _place(ids: tuple[str, ...], name: str | int, what: str) -> int:
-    """Where an id stands. Raises InputError, with examples, for one that is not there."""
-    try:
-        return ids.index(id_among(as_id(name), ids))
-    except ValueError:
-        raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples(ids)}") from None
 
 
 def retrieval(

@@ -17,14 +17,15 @@ from ..errors import ClusterError
 from ..run.changes import Change
 from ..run.interventions import Run
 from ..run.masks import mask_slopes
-from .ablations import Ablation, Site
+from ..whatif.head_study import HeadSite, cost_said, passes
+from .ablations import Ablation
 from .batch_answers import WINDOW, answers_of, checked
 from .example_batch import Batch
 from .task_answers import Answered
 
 Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
 ESTIMATES = "estimates"  # by which they are kept
-Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Site], Ablation], dict[str, np.ndarray]]
+Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[HeadSite], Ablation], dict[str, np.ndarray]]
 
 
 def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,19 +68,17 @@ def of_one_pass(task: Answered, rows: Sequence[int]) -> float:
     return (time.perf_counter() - began) * len(rows) / len(batch.rows)
 
 
-def cost(task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation, n_layers: int) -> str:
+def cost(task: Answered, rows: Sequence[int], sites: Sequence[HeadSite], ablation: Ablation, n_layers: int) -> str:
     """What a sweep will take, in one line."""
-    passes = 1 + sum((n_layers - site.layer) / n_layers for site in sites) * ablation.draws
-    took = of_one_pass(task, rows) * passes
-    duration = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
+    count = passes(sites, n_layers, ablation.draws)
     draws = f", {ablation.draws} draws each" if ablation.draws > 1 else ""
-    return (
-        f"{len(sites)} parts{draws}, {len(rows):,} texts: about {passes:.0f} passes over them, {duration}; "
-        "Ctrl-C ends it, and what was done counts"
-    )
+    runs = f"{len(sites)} parts{draws}, {len(rows):,} texts: about {count:.0f} passes over them, "
+    return cost_said(runs, of_one_pass(task, rows) * count)
 
 
-def effects(task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation) -> dict[str, np.ndarray]:
+def effects(
+    task: Answered, rows: Sequence[int], sites: Sequence[HeadSite], ablation: Ablation
+) -> dict[str, np.ndarray]:
     """(texts, 1 + parts) of the texts that were run: "row", "loss" and "right", without any change and for each part.
 
     Right and loss are means over the draws. An interrupt ends the run: the batches that were whole count.
@@ -93,7 +92,7 @@ def effects(task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation
 
 
 def collected(
-    task: Answered, rows: Sequence[int], sites: Sequence[Site], stream: Callable[[Bar], Iterator[Effects]]
+    task: Answered, rows: Sequence[int], sites: Sequence[HeadSite], stream: Callable[[Bar], Iterator[Effects]]
 ) -> dict[str, np.ndarray]:
     """See `effects`. stream: those of batch after batch, whatever runs them."""
     batches: list[Effects] = []
@@ -112,7 +111,7 @@ def collected(
 
 
 def batch_effects(
-    task: Answered, batch: Batch, sites: Sequence[Site], ablation: Ablation, progress: Bar | None = None
+    task: Answered, batch: Batch, sites: Sequence[HeadSite], ablation: Ablation, progress: Bar | None = None
 ) -> Effects:
     """(B,) rows, (B, 1 + parts) losses and shares that are right, without any change and for each part.
 
@@ -149,6 +148,6 @@ def batch_effects(
     return np.array(rows), of_loss, of_right
 
 
-def sweep_name(sites: Sequence[Site], ablation: Ablation) -> str:
+def sweep_name(sites: Sequence[HeadSite], ablation: Ablation) -> str:
     """By which the effects of a sweep are kept."""
     return f"effects {ablation.name} {ablation.draws} {ablation.seed} {','.join(map(str, sites))}"

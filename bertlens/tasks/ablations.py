@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ from torch import Tensor
 from ..base.vocabulary import phrases
 from ..errors import InputError, check_name, check_number
 from ..lens import Lens
-from ..run.changes import Change, Mlp, Off, Patch, Resample
+from ..run.changes import Change, Patch, Resample
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..text.encoding import Encoding
+from ..whatif.head_study import HeadSite
 
 ABLATIONS = {
     "zero": "switched off",
@@ -28,25 +28,12 @@ POOL = 32  # texts that means and draws are taken from
 EVERY: Any = slice(None)  # of a patch's tokens
 
 
-@dataclass(frozen=True)
-class Site:
-    """A head of a layer, or with head −1 its MLP."""
-
-    layer: int
-    head: int
-
-    def __str__(self) -> str:
-        return f"MLP {self.layer}" if self.head < 0 else f"L{self.layer}·H{self.head}"
-
-    @property
-    def off(self) -> Change:
-        return Mlp(self.layer) if self.head < 0 else Off(self.layer, self.head)
-
-
 class Ablation:
     """One way to take a part out of a text's run, named before anything is measured."""
 
-    def __init__(self, name: str, draws: int, lens: Lens, pool: Sequence[Encoding], sites: Sequence[Site], seed: int):
+    def __init__(
+        self, name: str, draws: int, lens: Lens, pool: Sequence[Encoding], sites: Sequence[HeadSite], seed: int
+    ):
         check_name(name, ABLATIONS, "ablation", InputError)
         draws = check_number(draws, "resampling takes draws,", FEWEST_DRAWS)
         self.name, self.draws = name, draws if name == "resample" else 1
@@ -55,7 +42,7 @@ class Ablation:
         if name == "mean":
             self._means = {site: torch.cat([vectors[site] for vectors in self._vectors]).mean(0) for site in sites}
 
-    def change(self, site: Site, row: int, draw: int, tokens: int, padded: int) -> Change:
+    def change(self, site: HeadSite, row: int, draw: int, tokens: int, padded: int) -> Change:
         """What takes the part out of the run of a text, with so many tokens in a batch that is padded to `padded`."""
         if self.name == "zero":
             return site.off
@@ -69,7 +56,7 @@ class Ablation:
         return Resample(site.layer, site.head, None, "", vectors=vectors)
 
 
-def _vectors_of(lens: Lens, encoding: Encoding, sites: Sequence[Site]) -> dict[Site, Tensor]:
+def _vectors_of(lens: Lens, encoding: Encoding, sites: Sequence[HeadSite]) -> dict[HeadSite, Tensor]:
     """(S, d) or (S, D): what each part made of one text."""
     trace = lens.run([encoding])[0]
     layers = frozenset(site.layer for site in sites if site.head < 0)

@@ -11,15 +11,16 @@ import numpy as np
 from ..base.chunks import ordered
 from ..base.progress import Bar
 from ..lens import Lens
+from ..whatif.head_study import HeadSite
 from .ablation_effects import Effects, batch_effects, collected, sweep_name
-from .ablations import Ablation, Site
+from .ablations import Ablation
 from .batch_answers import batch_of
 from .examples import Examples
 from .task_answers import Answered
 
 
 def on_cluster(
-    client: Any, task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation
+    client: Any, task: Answered, rows: Sequence[int], sites: Sequence[HeadSite], ablation: Ablation
 ) -> dict[str, np.ndarray]:
     """As `ablation_effects.effects`; what the task's folder has is not run again. client: see `pools.connected`.
 
@@ -49,7 +50,7 @@ def on_cluster(
     return collected(task, rows, sites, stream)
 
 
-def on_worker(shared: tuple[Lens, Examples, bool, list[Site], Ablation], rows: list[int]) -> Effects:
+def on_worker(shared: tuple[Lens, Examples, bool, list[HeadSite], Ablation], rows: list[int]) -> Effects:
     """The effects of one batch."""
     lens, examples, truncation, sites, ablation = shared
     task = Answered(lens, examples, max(1, len(rows)), truncation, False)

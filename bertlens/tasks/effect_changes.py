@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ..base.amounts import amount
 from ..base.dataframes import pd
-from ..measures.significance import holm, paired
+from ..measures.significance import paired, with_findings
+from ..whatif.head_study import run_said
 from .ablations import ABLATIONS
-from .importance import FOUND, Heads, listed
+from .importance import Heads, listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,9 +39,9 @@ class Turned:
             if sites
         ]
         unit = "nats of the loss" if self.after.measure == "loss" else "accuracy"
+        parts, how = f"{len(self.table)} of {self.after.family} heads and MLPs", ABLATIONS[self.after.ablation]
         return (
-            f"{len(self.table)} of {self.after.family} heads and MLPs, each {ABLATIONS[self.after.ablation]} in both "
-            f"models, on {amount(self.texts, 'text')} that had no part in the choice; effects in {unit}. "
+            f"{run_said(parts, f'{how} in both models', amount(self.texts, 'text'))}; effects in {unit}. "
             f"{'; '.join(turns) or 'No difference can be told from chance'} (Holm, 5 %, over all {self.after.family})."
         )
 
@@ -59,7 +60,6 @@ def turned(before: Heads, after: Heads) -> Turned:
         records.append((site, *places.loc[site].tolist(), was.mean(), now.mean(), *paired(now - was, False, cap)))
     names = ["part", "layer", "head", "before", "after", "difference", "low", "high", "p"]
     table = pd.DataFrame(records, columns=names)
-    table["p_holm"] = holm(table["p"].to_numpy(), after.family)
-    table["finding"] = table["p_holm"] <= FOUND
+    with_findings(table, after.family)
     order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
     return Turned(table.loc[order].reset_index(drop=True), before, after, len(rows))

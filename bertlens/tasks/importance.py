@@ -13,19 +13,18 @@ from ..base.dataframes import pd
 from ..base.progress import Bar, bar, is_watched, say
 from ..base.ranking import signed
 from ..errors import BertLensError, InputError, check_name, check_number, check_seed, excerpt
-from ..measures.significance import holm, paired, rank_correlation
+from ..measures.significance import paired, rank_correlation, with_findings
 from ..run.interventions import Run
-from ..whatif.change_kinds import mlp, off
+from ..whatif.head_study import HeadSite, by_estimate, duration, head_sites, passes_of_some, run_said
 from ..whatif.reruns import check
 from .ablation_effects import Sweep, cost, effects, estimates, of_one_pass
-from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Site
+from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation
 from .batch_answers import answers_of, checked
 from .kinds import one_each
 from .task_answers import Answered
 
 MEASURES = ("loss", "accuracy")
 FEWEST_EXAMPLES = 20
-FOUND = 0.05
 ORDERS = ("estimate", "effect", "random")
 KEPT = 0.95  # of the accuracy, or of Spearman's correlation
 ROUNDING = 1e-12
@@ -63,7 +62,7 @@ class Heads:
     @property
     def said(self) -> str:
         """What was measured and found, in a few sentences."""
-        run = int(self.table["effect"].notna().sum())
+        parts = f"{int(self.table['effect'].notna().sum())} of {self.family} heads and MLPs"
         above, below = (self.findings[self.findings["effect"] * sign > 0]["part"].tolist() for sign in (1, -1))
         unit = "nats of the loss" if self.measure == "loss" else "accuracy"
         needed = most(above, "is needed", "are needed") if above else ""
@@ -73,9 +72,8 @@ class Heads:
         order = "" if math.isnan(halves) else order
         findings = "; ".join(filter(None, (needed, worse))) or "No part can be told from chance"
         return (
-            f"{findings}. {run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on "
-            f"{amount(len(self.second), 'text')} that had no part in the choice; effects in {unit} (Holm, 5 %, over "
-            f"all {self.family}).{order}"
+            f"{findings}. {run_said(parts, ABLATIONS[self.ablation], amount(len(self.second), 'text'))}; effects in "
+            f"{unit} (Holm, 5 %, over all {self.family}).{order}"
         )
 
     def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
@@ -150,7 +148,7 @@ def heads(
 class Choice:
     """What is run of a task, and on which of its rows."""
 
-    sites: list[Site]
+    sites: list[HeadSite]
     n_layers: int
     first: list[int]  # rows that parts are chosen on
     second: list[int]  # rows that they are measured on
@@ -161,7 +159,7 @@ class Choice:
     ablation: Ablation
 
     @property
-    def run(self) -> list[Site]:
+    def run(self) -> list[HeadSite]:
         """What is taken out, layer by layer."""
         return [self.sites[i] for i in sorted({*self.by_estimate, *self.at_random})]
 
@@ -204,18 +202,21 @@ def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: i
         raise InputError(f"{shortage(len(task), 'example')} to tell what matters: at least {FEWEST_EXAMPLES}")
     sites, n_layers = sites_of(task, 0)
     draws = FEWEST_DRAWS if ablation == "resample" else 1
-    run, half = min(len(sites), 2 * chosen), len(task) - len(task) // 2
-    below = np.mean([(n_layers - site.layer) / n_layers for site in sites])
-    passes = 1 + run * below * draws
+    half = len(task) - len(task) // 2
+    passes = passes_of_some(sites, n_layers, min(len(sites), 2 * chosen), draws)
     seconds = of_one_pass(task, range(len(task)))
-    took = models * seconds * (ESTIMATE + passes * half / len(task))
-    span = f"{max(1.0, took):.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
+    span = duration(models * seconds * (ESTIMATE + passes * half / len(task)))
     of = "" if models == 1 else " of each model"
     return f"About {span}: a backward pass over {len(task):,} texts, then about {passes:.0f} passes over {half:,}{of}."
 
 
 def effect_table(
-    sites: list[Site], estimate: np.ndarray, run: list[Site], values: np.ndarray, is_whole: bool, cap: float = math.inf
+    sites: list[HeadSite],
+    estimate: np.ndarray,
+    run: list[HeadSite],
+    values: np.ndarray,
+    is_whole: bool,
+    cap: float = math.inf,
 ) -> pd.DataFrame:
     """The table of `Heads` but for `chosen`. values: (texts, 1 + run) without any change, then with each.
 
@@ -226,32 +227,31 @@ def effect_table(
     rows = [(str(site), site.layer, site.head, *tested.get(site, nothing)) for site in sites]
     table = pd.DataFrame(rows, columns=["part", "layer", "head", "effect", "low", "high", "p"])
     table.insert(3, "estimate", estimate)
-    table["p_holm"] = holm(table["p"].to_numpy(), len(sites))
-    table["finding"] = table["p_holm"] <= FOUND
+    with_findings(table, len(sites))
     return table
 
 
-def sites_of(task: Answered, row: int) -> tuple[list[Site], int]:
+def sites_of(task: Answered, row: int) -> tuple[list[HeadSite], int]:
     """Every head and every MLP that can be switched off. Raises ModelError where no head can."""
     trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
-    check(trace, [off(0, 0)])
-    sites = [Site(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
+    sites = head_sites(trace)
     for layer in range(trace.n_layers):
+        site = HeadSite(layer, -1)
         try:
-            check(trace, [mlp(layer)])
+            check(trace, [site.off])
         except BertLensError:
             continue  # a family without an adapter, or with several MLPs in a layer
-        sites.append(Site(layer, -1))
+        sites.append(site)
     return sites, trace.n_layers
 
 
-def _flat(sites: list[Site], of_heads: np.ndarray, of_mlps: np.ndarray) -> np.ndarray:
+def _flat(sites: list[HeadSite], of_heads: np.ndarray, of_mlps: np.ndarray) -> np.ndarray:
     return np.array([of_mlps[p.layer] if p.head < 0 else of_heads[p.layer, p.head] for p in sites])
 
 
 def _choice(estimate: np.ndarray, selection: int | str, seed: int) -> tuple[list[int], list[int]]:
     """The parts with the largest estimates, whatever their sign, and as many of the others at random."""
-    order = np.argsort(-np.abs(np.nan_to_num(estimate)), kind="stable").tolist()
+    order = by_estimate(estimate)
     if selection == "all":
         return order, []
     best, remainder = order[: int(selection)], order[int(selection) :]
@@ -269,7 +269,7 @@ def _pruned(importance: Heads, points: int, orders: tuple[str, ...]) -> pd.DataF
         raise InputError("an order by effect needs every head's: task.heads(chosen='all')")
     n = len(of_heads)
     sizes = sorted({round(x) for x in np.linspace(0, n, points)})
-    heads_of = [Site(int(layer), int(head)) for layer, head in of_heads[["layer", "head"]].to_numpy()]
+    heads_of = [HeadSite(int(layer), int(head)) for layer, head in of_heads[["layer", "head"]].to_numpy()]
     rows: list[tuple[Any, ...]] = []
     fewest: dict[str, int] = {}
     for name in dict.fromkeys(orders):
@@ -298,7 +298,9 @@ def _pruned(importance: Heads, points: int, orders: tuple[str, ...]) -> pd.DataF
     return table
 
 
-def _quality(task: Answered, rows: list[int], sites: list[Site], progress: Bar) -> tuple[float, tuple[float, float]]:
+def _quality(
+    task: Answered, rows: list[int], sites: list[HeadSite], progress: Bar
+) -> tuple[float, tuple[float, float]]:
     """How good the answers to these rows are without some heads, and the interval."""
     records: list[np.ndarray] = []
     labels: list[Any] = []

@@ -202,11 +202,11 @@ class Task(SpaceSource, Answered):
     def slices(self) -> pd.DataFrame:
         """DataFrame(kind, slice, n, wrong, rate, low, high, rate_outside, p, p_holm, finding), the smallest p first.
 
-        Slices: the shortest and the longest third by words, each class, texts with each of the 50 most frequent words
-        (of pairs, of each of the two texts), texts that the tokenizer cuts finely (in more than 2 pieces a word, or in
-        pieces of fewer than 2 characters), if they have 10 examples inside and outside. rate: the share of wrong
-        answers, with its 95 % interval. p: of as many wrong answers or more where the slice says nothing of being wrong
-        (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
+        Slices: the shortest and the longest third by words, each class, texts that the tokenizer cuts finely (in more
+        than 2 pieces a word, or in pieces of fewer than 2 characters), if they have 10 examples inside and outside.
+        rate: the share of wrong answers, with its 95 % interval. p: of as many wrong answers or more where the slice
+        says nothing of being wrong (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding:
+        p_holm ≤ .05. Texts with a word are told by `words`, in its columns wrong to p_wrong_holm.
         """
         return slices(self)
 
@@ -217,10 +217,10 @@ class Task(SpaceSource, Answered):
         examples hold is hidden in all of them, by the mask and by deletion, and what the log-odds of each class lose is
         told beside what words of about as many texts do. Of tags: of the answers at all other words, added; of a
         number, the number. Where that takes more than `runs` texts, a backward pass for each class estimates it over
-        all examples; the n parts of each class with the largest estimates run in up to 40 texts each, and 59 drawn ones
-        in up to 8, which say how far an estimate may be off. Of tags, which have no estimate, fewer texts of each part
-        are run then, and of the rarest none. The table is descriptive of these examples, and of a model that reads a
-        text that nobody wrote.
+        all examples; the n parts of each class with the largest estimates, and n in whose texts more is wrong than
+        chance would make it, run in up to 40 texts each, and 59 drawn ones in up to 8, which say how far an estimate
+        may be off. Of tags, which have no estimate, fewer texts of each part are run then, and of the rarest none. The
+        table is descriptive of these examples, and of a model that reads a text that nobody wrote.
         against: another model, as before a fine-tuning: `.changes` has the effects in both. seed: of what is drawn.
         Raises InputError for masked words, for vectors of pairs and for arguments below 1; ModelError where
         estimates need a gradient and there is none, and for a model with other classes.
@@ -244,7 +244,7 @@ class Task(SpaceSource, Answered):
         words and frames: words of your own, and texts with {} where a word goes, that say nothing of the classes; an
         answer turns where it is another one than to the frame without a word. roles: (text, text) pairs in which who
         does it and who it is done to have changed places. fillers: words that change nothing.
-        Raises InputError for answers that are not classes of texts, words without frames, and other arguments.
+        Of numbers: how far each moves them. Raises InputError for other answers, words without frames, other arguments.
         """
         return task_edits(self, words, frames, roles, n, fillers, seed)
 

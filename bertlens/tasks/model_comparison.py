@@ -19,7 +19,8 @@ from ..errors import InputError, ModelError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..measures.significance import paired, positive_mean_interval
 from ..trace.trace import Trace
-from .ablations import FEWEST_DRAWS, Site
+from ..whatif.head_study import HeadSite
+from .ablations import FEWEST_DRAWS
 from .effect_changes import Turned, turned
 from .importance import heads
 from .kinds import kind_of, one_each
@@ -130,7 +131,7 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
     rows = np.random.default_rng(seed).permutation(len(after))[:texts].tolist()
     distances, note = _distances(other_task, after, rows)
     records = [
-        (str(Site(layer, head)), layer, head, mean[layer, head], low[layer, head], min(high[layer, head], LN2))
+        (str(HeadSite(layer, head)), layer, head, mean[layer, head], low[layer, head], min(high[layer, head], LN2))
         for mean, low, high in ([positive_mean_interval(distances)] if len(distances) > 1 else [])
         for layer in range(mean.shape[0])
         for head in range(mean.shape[1])

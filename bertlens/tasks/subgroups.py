@@ -1,4 +1,4 @@
-"""Kinds of examples, by length, class and word, in which more is wrong than chance would make it; and twins."""
+"""Kinds of examples, by length, class and pieces, in which more is wrong than chance would make it; and twins."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ import numpy as np
 from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..base.quotes import isolate
-from ..measures.significance import count_interval, holm
+from ..measures.significance import count_interval, with_findings
 from ..text.piece_counts import Fertility, fertility, finely_cut
 from ..text.plain_words import words_of
 from .task_answers import Answered
 
 FEWEST = 10  # examples in a slice, and outside of it
-WORDS = 50  # the most frequent that are tried
-FOUND = 0.05
 ALIKE = 0.8  # shared words of near-duplicates, of all their words
 FOLLOWED = 1000  # texts that one word leads to
 MOST_PAIRS = 1000
@@ -32,8 +30,9 @@ def slices(task: Answered) -> pd.DataFrame:
     """See Task.slices."""
     members = list(_slices(task))
     table = slice_table(members, task.wrong)
-    wrong = {(kind, name): np.flatnonzero(inside & task.wrong).tolist() for kind, name, inside in members}
-    table.attrs["wrong"] = [wrong[of] for of in zip(table["kind"], table["slice"], strict=True)]  # their rows
+    order = np.argsort(-task.losses, kind="stable")
+    wrong = {(kind, name): order[(inside & task.wrong)[order]].tolist() for kind, name, inside in members}
+    table.attrs["wrong"] = [wrong[of] for of in zip(table["kind"], table["slice"], strict=True)]  # rows, worst first
     table.attrs["wrong_is"] = task.kind.wrong_is
     table.attrs["by_pieces"] = _by_pieces(table, task.wrong, task.kind.wrong_is)
     return table
@@ -76,8 +75,7 @@ def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarra
         rows.append((kind, name, n, hits, hits / n, *count_interval(hits, n), outside, p))
     columns = ["kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p"]
     table = pd.DataFrame(rows, columns=columns)
-    table["p_holm"] = holm(table["p"].to_numpy(dtype=float), len(table))
-    table["finding"] = table["p_holm"] <= FOUND
+    with_findings(table, len(table))
     return table.sort_values(["p", "rate"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
@@ -91,9 +89,8 @@ def more_than_chance(hits: int, n: int, of: int, total: int) -> float:
 def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
     """Those with at least FEWEST examples inside and outside."""
     texts = task.examples.shown()
-    split = [[words_of(passage) for passage in text] for text in texts]
     n = len(texts)
-    lengths = np.array([sum(map(len, words)) for words in split])
+    lengths = np.array([sum(len(words_of(passage)) for passage in text) for text in texts])
     third, two = (int(x) for x in np.quantile(lengths, [1 / 3, 2 / 3]))
     members: list[tuple[str, str, np.ndarray]] = [
         ("length", f"at most {third} words", lengths <= third),
@@ -101,13 +98,6 @@ def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
     ]
     members += [(TEXTS, name, inside) for name, inside in _finely_cut(task.lens.tokenizer, texts)]
     members += task.kind.slices(task.labels)
-    for place in range(max(map(len, texts))):
-        where = "" if max(map(len, texts)) == 1 else (" in the first text", " in the second text")[place]
-        sets = [set(words[place]) if place < len(words) else set() for words in split]
-        counts = Counter(word for bag in sets for word in bag)
-        often = [(count, word) for word, count in counts.items() if FEWEST <= count <= n - FEWEST]
-        for _, word in sorted(often, key=lambda pair: (-pair[0], pair[1]))[:WORDS]:
-            members.append(("word", f"“{word}”{where}", np.array([word in bag for bag in sets])))
     return (member for member in members if FEWEST <= int(member[2].sum()) <= n - FEWEST)
 
 

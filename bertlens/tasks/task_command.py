@@ -35,6 +35,7 @@ def run(
     errors: int,
     words: int = 0,
     counter_examples: Path | None = None,
+    against: Callable[[], Lens] | None = None,
     ablation: str,
     seed: int,
     stage: str | None = None,
@@ -49,6 +50,7 @@ def run(
 
     options: as of `task`. heads: how many to choose, errors: how many texts to explain, words: how many of each class;
     0 leaves the part out. counter_examples: a file for examples without the suspects among the words.
+    against: loads a model whose words stand beside these.
     stage, shard: instead of the page one part of a job, see `task_shards`. parts: merged files of such jobs.
     What is run is kept beside the page until it is written: after Ctrl-C the same command goes on.
     Raises InputError for what is wrong with the arguments, before the model is loaded where that can be.
@@ -67,6 +69,8 @@ def run(
         raise InputError("--heads, --errors and --words are numbers from 0")
     if counter_examples is not None and not words:
         raise InputError("--counter-examples are of words: give --words 30, too")
+    if against is not None and not (words and stage is None):
+        raise InputError("--against is of words, of the whole task: give --words 30, and no --stage")
     is_earlier = None if stage is None else (lambda path: about_of(path)["kind"] == task_shards.FILE.name)
     inputs: list[Path | str | None] = [examples, *parts, check]
     check_outputs("task", [output], inputs, force=force, is_earlier=is_earlier)
@@ -101,7 +105,7 @@ def run(
                 return 0
             effects = _heads(work, heads, ablation, seed)
             mistakes = work.errors(errors) if errors else None
-            found = work.words(words, seed=seed) if words else None
+            found = work.words(words, seed=seed, against=None if against is None else against()) if words else None
             if found is not None:
                 print(found.said, flush=True)
                 print(f"{found.save(leading, words)}: the first {words} words, for a later --check")

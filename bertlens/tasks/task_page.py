@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -219,13 +220,16 @@ def _words(words: TaskWords) -> Fields:
     raises = words.table[words.table["effect"] > 0].sort_values("suspect", ascending=False, kind="stable")
     shown = raises.groupby("class", sort=False).head(WORDS)
 
+    changes = None if words.changes is None else words.changes.set_index(["class", "kind", "word", "of"])["before"]
+
     def row(number: int, r: Fields) -> Fields:
         texts = words.cases(r["word"], r["of"])
+        r["before"] = None if changes is None else changes.get((r["class"], r["kind"], r["word"], r["of"]), math.nan)
         cases = _examples(texts.head(OF_A_CELL))
         return r | {"id": f"word-{number}", "cases": cases, "is_cut": len(texts) > OF_A_CELL}
 
     rows = [row(number, r) for number, r in enumerate(_records(shown))]
-    return {"said": words.said, "unit": words.unit, "rows": rows, "is_pair": bool((shown["of"] != "").any())}
+    return {"said": words.said, "unit": words.unit, "rows": rows, "has_before": changes is not None}
 
 
 def _calibration(task: Answered) -> list[Fields]:

@@ -10,7 +10,16 @@ from __future__ import annotations
 from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .before_after import Answer, Answers, answers
 from .change_kinds import cut, dim, hide, mean, mlp, neuron, off, patch, pattern, resample, scale
+from .head_study import HeadSite as HeadSite  # for rooms, as those below
+from .head_study import by_estimate as by_estimate
+from .head_study import cost_said as cost_said
+from .head_study import duration as duration
+from .head_study import head_sites as head_sites
+from .head_study import passes as passes
+from .head_study import passes_of_some as passes_of_some
+from .head_study import run_said as run_said
 from .heads_moved import moved
+from .reruns import check as check
 from .reruns import rerun
 from .sweeps import estimate, steps, sweep
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,6 +24,7 @@ from ..model.borrowed import checked_once
 from ..run.changes import Off, base
 from ..trace.trace import Trace
 from .before_after import answer_kind, answers, span_chances
+from .head_study import by_estimate, head_sites
 from .reruns import check
 from .sweeps import batches, work
 from .swept_numbers import SweptNumber, by_metric, swept_numbers
@@ -172,7 +173,7 @@ def ranking(here: Here, about: Asked, most: int) -> Generator[float, None, Stron
     """`strongest_heads` in steps, each yields the share of the work that is done; each head is run once of a run."""
     slopes, effects = estimated_effects(here(), about), effects_of_runs(here(), about)
     bases: dict[Any, Any] = {}
-    order = _heads(here()) if slopes is None else _by_estimate(here(), slopes)
+    order: Sequence[Head] = head_sites(here()) if slopes is None else _by_estimate(here(), slopes)
     missing = [head for head in order[: len(order) if slopes is None else most] if head not in effects]
     share = 0.3 if len(missing) <= RUN else 0.0  # a backward pass takes as long as these
     if slopes is not None:
@@ -199,10 +200,6 @@ def ranking(here: Here, about: Asked, most: int) -> Generator[float, None, Stron
     return StrongestHeads(number, heads_shown, tuple(rows), len(run), changes)
 
 
-def _heads(trace: Trace) -> list[Head]:
-    return [*product(range(trace.n_layers), range(trace.n_heads))]
-
-
 def _steps(trace: Trace, heads: list[Head]) -> list[Sequence[Head]]:
     """Heads that are run at once, those first that come first: of one layer, where their batch begins; those that the
     changes cover are each compared with a run of its own."""
@@ -217,15 +214,15 @@ def _steps(trace: Trace, heads: list[Head]) -> list[Sequence[Head]]:
     ]
 
 
-def _by_estimate(trace: Trace, slopes: Tensor) -> list[Head]:
+def _by_estimate(trace: Trace, slopes: Tensor) -> Sequence[Head]:
     """All heads, those that a change of the run names first, then the largest estimate."""
-    sizes = slopes.sum(2).abs().nan_to_num(-1)
+    sizes = slopes.sum(2).cpu().double().numpy(force=True)
     for change in trace.changes:
         layer, head = getattr(change, "layer", None), getattr(change, "head", None)
         if layer is not None and head is not None:
-            sizes[layer, head] = torch.inf
-    order = sizes.flatten().argsort(descending=True, stable=True).tolist()
-    return [_heads(trace)[n] for n in order]
+            sizes[layer, head] = np.inf
+    heads = head_sites(trace)
+    return [heads[n] for n in by_estimate(sizes.ravel())]
 
 
 def strongest_row(trace: Trace, slopes: Tensor) -> int:

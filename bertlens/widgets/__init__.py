@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ..base.lazy import lazy
 
 if TYPE_CHECKING:
+    from ..search.view import RetrievalView as RetrievalView
     from .questions import Question as Question
     from .questions import register_question as register_question
-    from .retrieval import RetrievalView as RetrievalView
     from .tabs import Tab as Tab
     from .tabs import register_tab as register_tab
     from .tabs import sheet as sheet

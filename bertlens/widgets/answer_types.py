@@ -19,7 +19,7 @@ from ..base.wire import AnyArray
 from .messages.records import Again, Nothing
 from .questions import QUESTIONS
 
-search = room("bertlens.widgets.retrieval.case_questions")
+search = room("bertlens.search.view.case_questions")
 
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null", Any: "unknown"}
 Interfaces = dict[str, tuple[Any, str]]  # by name: the class, and its text

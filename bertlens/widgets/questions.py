@@ -33,7 +33,7 @@ from .answers.layer_pictures import layer_pictures_in_turn
 from .messages.arguments import ARGUMENTS
 from .messages.plain_question import PlainQuestion, packed
 from .messages.records import Reply, Selection
-from .panels import comparison_panel as comparison
+from .panels import comparison_questions as comparison
 from .panels.panel import NEEDS
 from .request import Request
 
@@ -99,10 +99,10 @@ class Question(PlainQuestion):
 
 
 # Of rooms, which may be taken out, and their questions with them
-corpus_panel = room("bertlens.widgets.panels.corpus_panel")
-similarity_panel = room("bertlens.widgets.panels.similarity_panel")
-task = room("bertlens.widgets.panels.task_panel")
-pdf = room("bertlens.widgets.answers.pdf")
+corpus_panel = room("bertlens.survey.corpus_panel")
+similarity_panel = room("bertlens.widgets.similarity.similarity_panel")
+task = room("bertlens.tasks.view.task_panel")
+pdf = room("bertlens.plots.page_pdf")
 
 QUESTIONS: dict[str, Question] = {}
 CELL = ("layer", "head", "query", "key")

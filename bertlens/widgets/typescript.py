@@ -29,7 +29,7 @@ from .messages.plain_question import PlainQuestion
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
 
-search = room("bertlens.widgets.retrieval.case_questions")
+search = room("bertlens.search.view.case_questions")
 
 FOLDER = Path(__file__).parents[2] / "js" / "src" / "generated"
 _TYPES = {

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 LESSONS = "bertlens.lessons"
 # Of rooms: a view of one that was taken out cannot be made
-corpus = room("bertlens.widgets.panels.corpus_panel")
-texts = room("bertlens.widgets.panels.similarity_panel")
-examples = room("bertlens.widgets.panels.task_panel")
+corpus = room("bertlens.survey.corpus_panel")
+texts = room("bertlens.widgets.similarity.similarity_panel")
+examples = room("bertlens.tasks.view.task_panel")
 
 
 class Explorer(LensWidget):

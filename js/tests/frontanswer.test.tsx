@@ -717,7 +717,7 @@ describe("the front", () => {
     ];
     it.b.take("heads_that_matter").give({ ...HEADS, heads });
     await it.wait(50);
-    expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸$/);
+    expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸all heads in full ›$/);
     expect(it.text("strip")).toContain("L1·H2: 2nd of 12 that were tried");
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
@@ -995,6 +995,7 @@ describe("the front", () => {
     button.click();
     await it.wait(20);
     expect(button.getAttribute("aria-expanded")).toBe("true");
+    it.view.page.allHeads.value = true;
     it.view.synced.put({ view: "why" });
     button.click();
     await it.wait(20);

@@ -80,6 +80,20 @@ describe("a word in a sentence, of a split by blanks", () => {
     ["[MASK]", "[MASK]"],
     ["?!", "?!"],
     ["(", "("],
+    ["U.S.A.", "U.S.A."],
+    ["(U.S.),", "U.S."],
+    ["U.S)", "U.S"],
+    ["e.g.,", "e.g."],
+    ["„z.B.“", "z.B."],
+    ["н.э.", "н.э."],
+    ["एम.ए.", "एम.ए."],
+    ["ศศ.ม.", "ศศ.ม."],
+    ["B.C.E.?", "B.C.E."],
+    ["etc.", "etc"],
+    ["6.000.", "6.000"],
+    ["SPACE.com.", "SPACE.com"],
+    ["www.adobe.com.", "www.adobe.com"],
+    ["J.Aron.", "J.Aron"],
   ])("%s", (label, name) => {
     expect(wordName({ label, special: false })).toBe(name);
     expect(wordName({ label, special: true })).toBe(isolate(label));

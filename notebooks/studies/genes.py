@@ -192,8 +192,7 @@ def attended(trace: Trace, spike: Any) -> Any:
 
 
 def by_domain(trace: Trace, spike: Any) -> Any:
-    """How much of `[CLS]`'s attention goes to each domain in the last layer, a row a head; last row: by length "
-    f"alone."""
+    """How much of `[CLS]`'s attention goes to each domain in the last layer, a row a head; last: by length alone."""
     order = [label for label, _, _ in spike.spans]
     members = torch.zeros(trace.n_tokens, len(order))
     for token, mark in enumerate(spike.marks):
@@ -202,7 +201,8 @@ def by_domain(trace: Trace, spike: Any) -> Any:
     sums = (trace.attention(trace.n_layers - 1)[:, 0] @ members).numpy()
     table = pd.DataFrame(sums, columns=order, index=[f"H{head}" for head in range(trace.n_heads)])
     table.loc["by length"] = (members.sum(0) / members.sum()).numpy()
-    return table.style.format("{:.2f}").background_gradient(axis=1, cmap="Blues", text_color_threshold=0.165)
+    light = {"high": 0.7, "text_color_threshold": 0}  # grounds on which black can be read
+    return table.style.format("{:.2f}").background_gradient(axis=1, cmap="Blues", **light)
 
 
 def domains(spike: Any) -> Any:

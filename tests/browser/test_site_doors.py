@@ -90,6 +90,18 @@ def test_the_model_takes_the_place_of_the_film_in_the_whole_width(site: Path, br
     assert log.outside == [] and log.errors == []
 
 
+@pytest.mark.parametrize(("width", "rows"), [(1400, 1), (938, 2), (390, 4)])
+def test_the_film_fills_its_box_and_the_doors_their_rows(site: Path, browser: Browser, width: int, rows: int):
+    context, page, _ = watched(browser, site.as_uri(), viewport={"width": width, "height": 900})
+    page.goto((site / "index.html").as_uri())
+    film = page.locator("figure.bertlens img")
+    inside = film.evaluate("film => film.naturalHeight / film.naturalWidth * film.clientWidth / film.clientHeight")
+    assert 0.94 <= inside <= 1.06
+    tops = page.locator(".door").evaluate_all("doors => doors.map((door) => door.getBoundingClientRect().top)")
+    assert len(tops) == 4 and [tops.count(top) for top in sorted(set(tops))] == [4 // rows] * rows
+    context.close()
+
+
 def test_a_finger_loads_nothing_until_it_touches(site: Path, browser: Browser):
     context, page, _ = watched(
         browser, site.as_uri(), viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True
@@ -127,7 +139,7 @@ QUESTIONS = [  # of a student, a teacher, a practitioner, a researcher
     (["Embeddings differ from"], "A fault is named where all vectors fit"),
     (["gives nothing"], "attentions is an empty tuple"),
     (["BertViz does not work"], "What is different"),
-    (["Which words drive my false positives?"], "has three words of each text"),
+    (["Which words drive my false positives?"], "large effects that the labels do not account for"),
     (["Why is the wrong passage ranked first?"], "exactly. So is the difference of two scores"),
     (["Would half the dimensions do?"], "An index costs memory for each number of a vector"),
     (["What did my fine-tuning change?"], "Two checkpoints, one text"),

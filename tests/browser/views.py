@@ -68,8 +68,8 @@ class Seen:
             self.unfold()
 
     def unfold(self) -> None:
-        """Unfold all heads, where they are not; the focus stays where it is."""
-        self.root.evaluate("root => root.querySelector('.bl-open-heads[aria-expanded=false]')?.click()")
+        """Unfold all heads, where they are not; what is asked stays asked, and the focus stays where it is."""
+        self.root.evaluate("root => root.querySelector('.bl-in-full')?.click()")
 
     def idle_scrollers(self) -> list[list[object]]:
         """Boxes in the view and around it that scroll by a few pixels to nothing, at three zooms."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import bertlens as bl
 from bertlens import InputError, survey
@@ -203,6 +206,28 @@ def test_the_windows_that_cls_attends_to_most(traces):
     inner = mean[1:-1]
     assert tokens == (inner.argsort()[::-1][:3] + 1).tolist()
     assert weights.numpy() == pytest.approx(np.sort(inner)[::-1][:3], abs=1e-6)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_shares_of_domains_can_be_read_on_their_ground():
+    """Any share between the least and the largest of a row: WCAG's contrast of text, 4.5."""
+    count = 400
+    marks = [SimpleNamespace(domain=f"d{n}") for n in range(count)]
+    spike = SimpleNamespace(spans=[(mark.domain, 0, 0) for mark in marks], marks=marks)
+    weights = torch.linspace(0, 1, count).expand(1, count, count)
+    trace = SimpleNamespace(n_tokens=count, n_layers=1, n_heads=1, attention=lambda layer: weights)
+    shown = genes.by_domain(trace, spike)
+    assert shown.data.loc["H0"].to_numpy() == pytest.approx(np.linspace(0, 1, count))
+    colours = re.findall(r"background-color: (#\w{6});\s*color: (#\w{6})", shown.to_html())
+    assert len(colours) > 100
+    for pair in colours:
+        dark, light = sorted(map(luminance, pair))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
 def test_variance_between_groups():

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from typing_extensions import NotRequired, get_type_hints, is_typeddict
 
+from bertlens.search.view import case_questions
 from bertlens.widgets import questions
 from bertlens.widgets.messages.plain_question import PlainQuestion
-from bertlens.widgets.retrieval import case_questions
 
 ALL: ChainMap[str, PlainQuestion] = ChainMap({}, questions.QUESTIONS, case_questions.QUESTIONS)  # type: ignore[arg-type]
 

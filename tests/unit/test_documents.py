@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers as tf
 
 import bertlens as bl
 from bertlens.base.vocabulary import GATES, LAYER_MAPS
@@ -28,6 +29,7 @@ from bertlens.model import families
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.tabs import TABS
 from check import changed
+from unit import tiny
 from unit.test_docstrings import ALL
 from unit.test_prose import without_code
 
@@ -80,6 +82,15 @@ def classifier(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {"base": lens, "classifier": lens}
 
 
+def several_labels(patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A folder with a classifier of several labels at once."""
+    settings = tiny.BERT | {"num_labels": 3, "problem_type": "multi_label_classification"}
+    model = tf.BertForSequenceClassification(tf.BertConfig(**settings))
+    for part in (model, tiny.wordpiece()):
+        part.save_pretrained("path/to/classifier")
+    return {}
+
+
 def collection(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A folder with an encoder, one as BEIR has them, and its files."""
     made = pytest.importorskip("unit.tiny_encoders")
@@ -123,6 +134,7 @@ GIVEN = {
     "docs/languages.md": (multilingual,),
     "docs/sentences.md": (encoders,),
     "docs/sparse_encoders.md": (encoders,),
+    "docs/task_kinds.md": (several_labels,),
     "docs/tasks.md": (classifier,),
     "docs/task_heads.md": (classifier,),
 }

@@ -21,11 +21,11 @@ HOMES = {
     ),
     "a dispatcher of a page's messages: widgets/messages/dispatch.py answers": (
         r"\.on_msg\(",
-        "bertlens/widgets/widget.py bertlens/widgets/retrieval/retrieval_view.py",
+        "bertlens/widgets/widget.py bertlens/search/view/retrieval_view.py",
     ),
     "a widget with a bundle of its own": (
         r"\(.*\bAnyWidget\):",
-        "bertlens/widgets/host.py bertlens/widgets/widget.py bertlens/widgets/retrieval/retrieval_view.py",
+        "bertlens/widgets/host.py bertlens/widgets/widget.py bertlens/search/view/retrieval_view.py",
     ),
     "a file of arrays, to go on from or to merge: base/arrays_file.py": (
         r"\bsavez\w*\b",

@@ -23,12 +23,12 @@ from bertlens.reports.rules import Measured, Rule, verdict
 from bertlens.search import edit_probe, failures, hubs, long_passages, metrics, paired, ranking_heads, slices, word_runs
 from bertlens.search.score_difference import Contrast
 from bertlens.search.text_words import TextWords, signed
+from bertlens.search.view.all_failures import sentence as turned_said
+from bertlens.search.view.search_engine import Digits
 from bertlens.tasks.importance import Heads
 from bertlens.tasks.mistakes import Errors, _named
 from bertlens.tasks.model_comparison import Against
 from bertlens.tasks.subgroups import slices_said
-from bertlens.widgets.retrieval.all_failures import sentence as turned_said
-from bertlens.widgets.retrieval.search_engine import Digits
 
 COUNTS = (0, 1, 2, 16)
 NUMBER = r"([−+]?\d[\d,]*(?:\.\d+)?)"

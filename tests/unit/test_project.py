@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import layers
+import rooms
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "bertlens" / "export" / "static"
@@ -86,7 +87,7 @@ def test_bundle_keeps_its_budget():
     # The sentence with what is hidden and written in it, its answer, heads that move it alone or together, lessons; a
     # second sentence below it with both answers in pairs; of a weight three leaves at its place (2.3), and this screen
     # as a file (2.6); the language of a text (.4); words of a task, and words in sentences without their marks (.3).
-    assert sum(sizes.values()) <= 236.7
+    assert sum(sizes.values()) <= 236.8
 
 
 def test_folders_import_of_those_that_stand_before_them():
@@ -97,7 +98,8 @@ def test_folders_import_of_those_that_stand_before_them():
     assert "tasks.example_batch" in arrows["tasks.kinds.kind"]  # for types too
     names = [name for row in layers.LAYERS for name in row]
     assert sorted(names) == sorted({module.split(".")[0] for module in arrows})
-    assert [(a, b) for a, others in arrows.items() for b in others if layers.climbs(a, b)] == []
+    climbing = {(a, b) for a, others in arrows.items() for b in others if layers.climbs(a, b)}
+    assert climbing <= rooms.INTO_ROOMS.keys()  # for types alone
 
 
 def test_no_modules_import_in_a_circle():
@@ -105,10 +107,11 @@ def test_no_modules_import_in_a_circle():
 
 
 def test_what_is_called_above_itself_is_sugar():
-    """`trace.explore()` and the like: each is listed, and calls up the layers, as an import would not be let to."""
+    """`trace.explore()` and the like: each is listed, and calls what an import would not be let to: up the layers, or
+    in a circle."""
     homes, calls = layers.homes(), layers.calls()
     assert homes.keys() == layers.SUGAR.keys() == {name for _, name in calls}
-    assert all(layers.climbs(module, homes[name]) for module, name in calls)
+    assert all(layers.climbs(module, homes[name]) or module in layers.below(homes[name]) for module, name in calls)
 
 
 def test_sources_refer_to_no_document_that_is_not_in_the_repository():

@@ -20,6 +20,7 @@ from bertlens import whatif
 from bertlens.cli import command_line as cli
 from bertlens.measures import attribution, sources
 from unit.test_project import ROOT
+from unit.test_wheel import Empty
 
 yaml = pytest.importorskip("yaml")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -177,6 +178,15 @@ def test_what_only_a_release_can_fill_is_marked():
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"conda install|img\.shields\.io|zenodo\.org", text), path.name
+
+
+@pytest.mark.long
+def test_the_citation_is_valid_by_its_own_tool(tmp_path: Path):
+    """Which asks for older libraries than ours, so it has an environment of its own."""
+    place = Empty(tmp_path, held=False)
+    place.run("python", "-m", "pip", "install", "-q", "cffconvert==2.0.0")
+    assert "valid according to schema" in place.run("cffconvert", "--validate", "-i", str(ROOT / "CITATION.cff"))
+    assert "The bertlens developers" in place.run("cffconvert", "-f", "bibtex", "-i", str(ROOT / "CITATION.cff"))
 
 
 def test_issue_forms_have_what_github_asks_for():

@@ -106,26 +106,26 @@ TOUR_AT = "from bertlens.cli import notebooks; print(notebooks() / '01_tour.ipyn
 
 
 class Empty:
-    """An environment with nothing in it, and a folder to work in."""
+    """An environment with nothing in it, and a folder to work in. held: what it installs is of the versions here."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, held: bool = True) -> None:
         self.folder = folder
         subprocess.run([sys.executable, "-m", "venv", str(folder / "environment")], check=True)
         self.programs = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
-
-    def run(self, program: str, *command: str, at: Path | None = None) -> str:
-        """What it prints; its kernels are of this environment, and what it installs is held to the versions here."""
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         hidden = ("PYTHONPATH", "PIP_CONSTRAINT")
-        settings = {name: text for name, text in os.environ.items() if name not in hidden} | {"PATH": path}
-        if sys.version_info >= (3, 11):
-            settings["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
+        self.settings = {name: text for name, text in os.environ.items() if name not in hidden} | {"PATH": path}
+        if held and sys.version_info >= (3, 11):
+            self.settings["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
+
+    def run(self, program: str, *command: str, at: Path | None = None) -> str:
+        """What it prints; its kernels are of this environment."""
         done = subprocess.run(
             [str(self.programs / program), *command],
             capture_output=True,
             text=True,
             cwd=at or self.folder,
-            env=settings,
+            env=self.settings,
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets.retrieval import case_questions
-from bertlens.widgets.retrieval.case_questions import QUESTIONS, SearchQuestion
+from bertlens.search.view import case_questions
+from bertlens.search.view.case_questions import QUESTIONS, SearchQuestion
 from unit import tiny_encoders
 from unit.asking import replies
 from unit.tiny_encoders import words

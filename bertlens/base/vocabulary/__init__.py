@@ -6,6 +6,7 @@ statistic's words with its function in measures/statistics.py. `python -m bertle
 copy of all, js/src/generated/vocabulary.ts. Nothing here computes.
 """
 
+from . import phrases as phrases
 from .constants import GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD
 from .terms import (
     CATEGORIES,

@@ -3,7 +3,7 @@
 Clopper and Pearson 1934, Student 1908, McNemar 1947, Holm 1979, each named where it is used.
 """
 
-from .findings import holm, holm_intervals, interval_test, paired, rank_correlation
+from .findings import FOUND, holm, holm_intervals, interval_test, paired, rank_correlation, with_findings
 from .intervals import (
     FEWEST_OF_A_CLASS,
     FEWEST_TEXTS,
@@ -29,6 +29,7 @@ from .sizes import Sizes, Winner, change_said, choice, choice_said, layers_said,
 __all__ = [
     "FEWEST_OF_A_CLASS",
     "FEWEST_TEXTS",
+    "FOUND",
     "LEVEL",
     "NONE",
     "SizeFields",
@@ -60,4 +61,5 @@ __all__ = [
     "size_fields",
     "student",
     "told",
+    "with_findings",
 ]

@@ -8,11 +8,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ...base.dataframes import pd
 from ...base.ranking import is_nothing
 from ..ranks import spearman
 from .intervals import LEVEL, NONE, difference_interval, mean_interval
 
 Interval: TypeAlias = Callable[[float], tuple[float, float]]  # level -> (low, high)
+FOUND = 0.05  # a p, adjusted, that is at most this is a finding
 LEAST, MOST = 1e-9, 0.999  # a smaller p is not told; a larger one is 1
 
 
@@ -50,6 +52,12 @@ def holm(p: np.ndarray, family: int) -> np.ndarray:
         highest = max(highest, min(1.0, p[i] * (family - k)))
         adjusted[i] = highest
     return adjusted
+
+
+def with_findings(table: pd.DataFrame, family: int, finding: str = "finding") -> None:
+    """Give a table with p its columns p_holm, of a family of so many tests, and `finding`, whether that is FOUND."""
+    table["p_holm"] = holm(table["p"].to_numpy(dtype=float), family)
+    table[finding] = table["p_holm"] <= FOUND
 
 
 def interval_test(interval: Interval) -> float:

@@ -45,7 +45,10 @@ def kind_of(lens: Lens) -> Kind:
         return Tags(classes)
     problem = getattr(config, "problem_type", None)
     if problem == "multi_label_classification":
-        raise ModelError(f"{name} gives several labels to a text, which is no task here: {READ}")
+        raise ModelError(
+            f"{name} gives several labels to a text, which is no task here: {READ}; docs/task_kinds.md makes a "
+            "classifier of one of its labels"
+        )
     if count == 1:
         activation = lens.borrowed.activation
         return Regression() if activation is None else CrossEncoder(activation)

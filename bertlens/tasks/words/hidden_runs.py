@@ -140,7 +140,7 @@ def batch_slopes(task: Answered, batch: Batch) -> np.ndarray:
     """(B, S, C): ∂ number / ∂ word embedding times (it − the mask's), summed: the first-order estimate of what the
     number loses where the mask stands in its place; without a mask, of an embedding of zeros.
 
-    Raises ModelError as `word_gradients`.
+    Raises ModelError as `word_gradients`, and where a number is NaN.
     """
     if (arrays := task.kept.get(SLOPES, batch.rows)) is not None:
         return arrays[0]
@@ -152,6 +152,10 @@ def batch_slopes(task: Answered, batch: Batch) -> np.ndarray:
     if size == 2:
         columns.insert(0, -columns[0])
     numbers = np.stack(columns, -1)
+    bad = ~np.isfinite(numbers).all((1, 2))
+    if bad.any():
+        place = task.examples.columns.place(batch.rows[int(bad.argmax())], task.examples.text_column)
+        raise ModelError(f"{place}: the estimates of its words are NaN or Inf: check the model's weights")
     task.kept.put(SLOPES, batch.rows, numbers)
     return numbers
 

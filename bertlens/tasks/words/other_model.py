@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...base.amounts import amount, verb
 from ...base.dataframes import pd
-from ...measures.significance import holm, paired
+from ...base.quotes import quotation
+from ...base.ranking import signed
+from ...measures.significance import FOUND, holm, paired
+from ...trace.provenance import visible
 from ..task_answers import Answered
 from .part_effects import FeatureEffects, RunPlan, effects_of
 from .text_parts import SIDES
 from .tried_parts import tried_features
-from .word_table import FOUND
+
+NAMED = 3  # words that a sentence lists
 
 
 def changes(task: Answered, companion: Answered, effects: FeatureEffects) -> pd.DataFrame:
@@ -44,4 +49,20 @@ def changes(task: Answered, companion: Answered, effects: FeatureEffects) -> pd.
         adjusted[group] = holm(table["p"].to_numpy(dtype=float)[group], family)
     table["p_holm"] = adjusted
     table["finding"] = table["p_holm"] <= FOUND
+    table.attrs["model"] = companion.lens.model_name
     return table.sort_values("change", key=np.abs, ascending=False, kind="stable", ignore_index=True)
+
+
+def changes_said(table: pd.DataFrame) -> str:
+    """What words move a class otherwise than in the other model, in a sentence."""
+    rows = table[table["finding"]].drop_duplicates(["kind", "word", "of"])  # of two classes each is the other's
+    beside = f"Beside {quotation(visible(table.attrs['model']))}"
+    if not len(rows):
+        return f"{beside} no word moves a class otherwise than chance would have it."
+    named = (
+        f"{quotation(row['word'])} moves {row['class'] or 'the number'} by {signed(row['now'], '+.2f')}, "
+        f"{signed(row['before'], '+.2f')} there"
+        for row in rows.head(NAMED).to_dict("records")
+    )
+    count = amount(len(rows), "part")
+    return f"{beside} {count} {verb(len(rows), 'differs', 'differ')} by more than chance: {'; '.join(named)}."

@@ -13,13 +13,19 @@ from ...base.amounts import amount
 from ...base.dataframes import pd
 from ...base.quotes import quotation
 from ...errors import InputError, check_number, check_seed, excerpt
-from ...measures.significance import count_interval, holm, paired
+from ...measures.significance import count_interval, paired, with_findings
 from ...search.edits import NAME, NOT, NUMBER, ROLES, RULES, Edit, Editor, names_of
 from ..task_answers import Answered
 from .readings import log_odds
 
-FOUND = 0.05
 SLOT = "{}"
+READ = ("classes", "number", "score")
+OF_NUMBERS = ["kind", "word", "n", "moved", "filler_moved", "more", "low", "high", "p"]
+OF_CLASSES = [
+    *("kind", "word", "n", "turned", "share", "low", "high", "filler_turned", "filler_share"),
+    *("moved", "filler_moved", "p"),
+]
+NONE = (np.nan,) * 4
 IN_FRAMES = "The word stands in each frame."
 
 
@@ -32,7 +38,8 @@ class TaskEdits:
     another class after the edit; share of them, with its 95 % interval (Clopper and Pearson). filler_…: the same after
     a filler of as many tokens. moved, filler_moved: medians of how far the answer's log-odds move. p: that the edit
     turns as many more or fewer than the filler is chance (McNemar's exact test), p_holm: adjusted for all rows;
-    finding: p_holm ≤ .05.
+    finding: p_holm ≤ .05. Of numbers there is no turning: more is how much further the edit moves the number than the
+    filler, the mean of the differences, with low, high and p paired by text (Student's t).
     pairs: DataFrame(kind, word, row, text, edit, filler, guess, guess_edit, guess_filler), a row an edit; row: of the
     examples, −1 of a frame or of given pairs.
     """
@@ -52,8 +59,11 @@ class TaskEdits:
 
 def _sentence(row: dict[str, Any]) -> str:
     name = {NOT: "“not”", NUMBER: "Another number", NAME: "Another name", ROLES: "Exchanging roles"}.get(row["kind"])
-    turns = f"{name or quotation(row['word'])} turns {row['turned']:,} of {amount(row['n'], 'answer')}"
     more = ", and that is no chance" if row["finding"] else ""
+    if "turned" not in row:
+        moves = f"{name or quotation(row['word'])} moves {amount(row['n'], 'answer')} by {row['moved']:.2g} (median)"
+        return f"{moves}, a filler of equal length by {row['filler_moved']:.2g}{more}."
+    turns = f"{name or quotation(row['word'])} turns {row['turned']:,} of {amount(row['n'], 'answer')}"
     return f"{turns}, a filler of equal length {row['filler_turned']:,}{more}."
 
 
@@ -67,8 +77,8 @@ def task_edits(
     seed: int,
 ) -> TaskEdits:
     """See `Task.edits`."""
-    if task.kind.name != "classes":
-        raise InputError(f"edits turn answers that are classes of texts, and not those of {task.kind.lacks}")
+    if task.kind.name not in READ:
+        raise InputError(f"edits turn classes of texts, or move numbers of them: {task.kind.lacks} has other answers")
     n, seed = check_number(n, "n is how many texts of a kind to take,", 1), check_seed(seed)
     texts_of(fillers, "fillers", "also")
     if (words is None) != (frames is None):
@@ -130,43 +140,47 @@ def _of_frames(editor: Editor, words: Sequence[str], frames: Sequence[str]) -> I
 
 
 def _answers(task: Answered, rows: Sequence[tuple[int, str, Edit]]) -> np.ndarray:
-    """(n, 3, C) log-odds of each text, its edit and its filler."""
+    """(n, 3, C) log-odds of each text, its edit and its filler; the number of each, C of 1."""
     if not rows:
-        return np.empty((0, 3, len(task.names)))
+        return np.empty((0, 3, max(1, len(task.names))))
     seconds = [task.examples.texts[row][1:] if row >= 0 else () for row, _, _ in rows]
     texts = [(text, *second) for (_, _, edit), second in zip(rows, seconds, strict=True)
              for text in (edit.text, edit.edit, edit.filler)]  # fmt: skip
     task.check(whole=True)
     examples = replace(task.examples, texts=texts, labels=np.zeros(len(texts), dtype=np.int64))
     answered = Answered(task.lens, examples, task.batch_size, task.truncation, task.progress)
-    return log_odds(torch.from_numpy(answered.logits)).numpy().reshape(len(rows), 3, -1)
+    records = torch.from_numpy(np.stack(answered.records))
+    return (log_odds(records) if task.names else records).numpy().reshape(len(rows), 3, -1)
 
 
 def _table(edits: Sequence[tuple[int, str, Edit]], answers: np.ndarray, names: Sequence[str]) -> TaskEdits:
-    guesses = answers.argmax(-1)
-    sample = np.take_along_axis(answers, guesses[:, :1, None], -1)[..., 0] if len(edits) else np.empty((0, 3))
+    guesses = answers.argmax(-1) if names else answers[..., 0]
+    at = guesses[:, :1, None] if names else np.zeros((len(edits), 1, 1), dtype=int)
+    sample = np.take_along_axis(answers, at, -1)[..., 0] if len(edits) else np.empty((0, 3))
     moves = np.abs(sample[:, 1:] - sample[:, :1])
     turned = guesses[:, 1:] != guesses[:, :1]
     kinds = [(edit.kind, word) for _, word, edit in edits]
     rows = []
     for kind, word in dict.fromkeys(kinds):
         inside = np.array([member == (kind, word) for member in kinds])
+        medians = np.median(moves[inside], 0).tolist()
+        if not names:
+            further = moves[inside, 0] - moves[inside, 1]
+            rows.append((kind, word, len(further), *medians, *(paired(further, False) if len(further) > 1 else NONE)))
+            continue
         by_edit, by_filler = (int(count) for count in turned[inside].sum(0))
         size = int(inside.sum())
         differences = turned[inside, 0].astype(float) - turned[inside, 1]
         p = paired(differences, True, 1)[3] if size > 1 else np.nan
-        moved, filler_moved = np.median(moves[inside], 0).tolist()
         shares = by_edit, by_edit / size, *count_interval(by_edit, size), by_filler, by_filler / size
-        rows.append((kind, word, size, *shares, moved, filler_moved, p))
-    columns = ["kind", "word", "n", "turned", "share", "low", "high", "filler_turned", "filler_share", "moved"]
-    table = pd.DataFrame(rows, columns=[*columns, "filler_moved", "p"])
-    table["p_holm"] = holm(table["p"].to_numpy(dtype=float), len(table))
-    table["finding"] = table["p_holm"] <= FOUND
+        rows.append((kind, word, size, *shares, *medians, p))
+    table = pd.DataFrame(rows, columns=OF_CLASSES if names else OF_NUMBERS)
+    with_findings(table, len(table))
     table["rule"] = [RULES.get(kind, IN_FRAMES) for kind in table["kind"]]
     columns = ["kind", "word", "row", "text", "edit", "filler"]
     pairs = pd.DataFrame(
         [(edit.kind, word, row, edit.text, edit.edit, edit.filler) for row, word, edit in edits], columns=columns
     )
-    for at, column in enumerate(("guess", "guess_edit", "guess_filler")):
-        pairs[column] = [names[guess] for guess in guesses[:, at]] if len(edits) else []
+    for place, column in enumerate(("guess", "guess_edit", "guess_filler")):
+        pairs[column] = [names[guess] if names else float(guess) for guess in guesses[:, place]]
     return TaskEdits(table, pairs)

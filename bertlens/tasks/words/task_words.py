@@ -15,10 +15,11 @@ from ...base.dataframes import pd
 from ...base.quotes import quotation
 from ...base.ranking import signed
 from ...errors import InputError, check_lens, check_number, check_seed, excerpt
+from ...measures.significance import FOUND
 from ..model_comparison import same_examples
 from ..task_answers import Answered
 from .counter_examples import counter_examples
-from .other_model import changes
+from .other_model import changes, changes_said
 from .part_effects import (
     DRAWN,
     FEW,
@@ -33,9 +34,9 @@ from .part_effects import (
     whole_plan,
 )
 from .readings import AnswerReading, check_read
-from .text_parts import ORDER, PAIR, PIECE, PLACE, SIDES, Feature
+from .text_parts import ORDER, PAIR, PIECE, PLACE, SIDES, WORD, Feature
 from .tried_parts import FEWEST, TriedFeatures, tried_features
-from .word_table import least, means_of, tested, with_holm, word_table
+from .word_table import least, means_of, more_wrong, tested, with_holm, word_table
 from .words_file import write_words
 
 RUNS = 20_000  # texts that are run without a word, at most, where not said otherwise
@@ -62,8 +63,9 @@ class TaskWords:
     estimate: by one backward pass, over all its texts. errors: of the run texts, those guessed to be of this class and
     labelled otherwise; turned: how many are not without it; turned_share, and matched_turned_share of the matched ones.
     With it label_with, without it label_without is the share of texts of this label; p_label: that a difference towards
-    the effect is no chance (Fisher's exact test, one-sided). suspect: see `suspects`. wrong, rate, rate_outside,
-    p_wrong: as `Task.slices` has them of texts with it. least: what the order is by.
+    the effect is no chance (Fisher's exact test, one-sided). suspect: see `suspects`. wrong: how many texts
+    with it are wrong, rate: their share, rate_outside: that of texts without it; p_wrong: that so many or more are is
+    chance (Fisher's exact test, one-sided), p_wrong_holm: by Holm for all parts. least: what the order is by.
     estimates: DataFrame(class, kind, word, of, texts, estimate) of all parts that were tried, where not all was run.
     error: by how much at most an estimate was off, of parts that were drawn; None where all was run.
     changes: against another model, see `Task.words`; None without one.
@@ -121,10 +123,11 @@ class TaskWords:
         return counter_examples(self.task, self.table, self.effects, self.features_named, words, path)
 
     def save(self, path: str | Path, n: int = 30) -> Path:
-        """The first n words as JSON, that `bertlens task … --check` takes. Raises ExportError; InputError for n < 1."""
-        return write_words(
-            self.table, self.task.lens.model_name, path, check_number(n, "n is how many words to write,", 1)
-        )
+        """The first n words as JSON, with their effects in up to 100 texts each, to which `bertlens task … --check`
+        holds a later model. Raises ExportError; InputError for n < 1."""
+        n = check_number(n, "n is how many words to write,", 1)
+        model, texts = self.task.lens.model_name, self.task.examples.texts
+        return write_words(self.table, self.effects, texts, model, path, n)
 
     def features_named(self, word: str) -> list[Feature]:
         """What is in the table by the name of this word. Raises InputError where there is none."""
@@ -147,11 +150,22 @@ class TaskWords:
         if len(suspects):
             count = f"{amount(len(suspects), 'suspect')} that the labels do not account for"
             sentences.append(f"{count}: {suspected(suspects.iloc[0].to_dict(), self)}.")
+        table = self.table[(self.table["kind"] == WORD) & (self.table["p_wrong_holm"] <= FOUND)]
+        worse = table.sort_values("p_wrong", kind="stable").drop_duplicates(["word", "of"]).head(NAMED)
+        if len(worse):
+            named = ", ".join(map(self._with_wrong, worse.to_dict("records")))
+            sentences.append(f"More is {self.task.kind.wrong_is} than chance would make it in texts with {named}.")
         turned = int((self.table["disagree"] & self.table["finding"]).sum())
         if turned:
             are = verb(turned, "row moves", "rows move")
             sentences.append(f"{turned} {are} a class the other way when deleted.")
+        if self.changes is not None:
+            sentences.append(changes_said(self.changes))
         return " ".join([*sentences, self.measured])
+
+    def _with_wrong(self, row: dict[str, Any]) -> str:
+        outside = int(self.task.wrong.sum()) - row["wrong"], self.texts - row["texts"]
+        return f"{quotation(row['word'])} ({row['wrong']} of {row['texts']:,}, others {outside[0]} of {outside[1]:,})"
 
     @property
     def measured(self) -> str:
@@ -247,7 +261,10 @@ def plan_of(
             size //= 2
         return drawn_plan(features, often[:size], texts, seed, 0), None
     estimates = estimates_of(task, features)
-    return drawn_plan(features, chosen(estimates, n), TEXTS, seed, DRAWN), estimates
+    wrong = more_wrong(task, features)
+    worse = sorted((feature for feature in wrong if wrong[feature][1] <= FOUND), key=lambda feature: wrong[feature][0])
+    parts = list(dict.fromkeys([*chosen(estimates, n), *worse[:n]]))
+    return drawn_plan(features, parts, TEXTS, seed, DRAWN), estimates
 
 
 def chosen(estimates: FeatureEstimates, n: int) -> list[Feature]:

@@ -69,12 +69,11 @@ def tried_features(task: Answered, *, every: bool = False) -> TriedFeatures:
 
 
 def named_features(task: Answered, names: Sequence[str]) -> TriedFeatures:
-    """These words, or two side by side with a blank between, in however many examples."""
+    """What has one of these names, in however many examples."""
     spellings = {written(name) for name in names}
-    encodings, occurrences = _features(task)
-    return TriedFeatures(
-        encodings, {feature: rows for feature, rows in occurrences.items() if feature.name in spellings}
-    )
+    complete = tried_features(task, every=True)
+    occurrences = {feature: rows for feature, rows in complete.occurrences.items() if feature.name in spellings}
+    return TriedFeatures(complete.encodings, occurrences)
 
 
 def _features(task: Answered) -> tuple[list[Encoding], dict[Feature, dict[int, Tokens]]]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from ...base.dataframes import pd
-from ...measures.significance import holm, mean_interval, student
+from ...measures.significance import FOUND, holm, mean_interval, student
 from ..subgroups import more_than_chance
 from ..task_answers import Answered
 from .part_effects import FeatureEffects
 from .text_parts import ORDER, SIDES, Feature
 from .tried_parts import TriedFeatures
 
-FOUND = 0.05
 MATCHED = 10  # parts of like count
 FEW_TEXTS = 10  # on which an association rests that rests on few
 LARGE = 0.25  # of the standard deviation of a class's log-odds over the examples
@@ -155,6 +155,14 @@ def association(labels: np.ndarray, inside: np.ndarray, sign: float, is_class: b
     return float(within.mean()), float(outside.mean()), p
 
 
+def more_wrong(task: Answered, features: TriedFeatures) -> dict[Feature, tuple[float, float]]:
+    """Of each part (p, p by Holm): that so many texts with it, or more, are wrong is chance; Fisher's exact test."""
+    wrong, occurrences, chance = task.wrong, features.occurrences, cache(more_than_chance)
+    counts = [(int(wrong[[*rows]].sum()), len(rows)) for rows in occurrences.values()]
+    p = [chance(*pair, int(wrong.sum()), len(wrong)) for pair in counts]
+    return dict(zip(occurrences, zip(p, holm(np.array(p), len(p)).tolist(), strict=True), strict=True))
+
+
 def word_table(
     task: Answered, effects: FeatureEffects, features: Sequence[Feature], spread: np.ndarray
 ) -> pd.DataFrame:
@@ -165,7 +173,7 @@ def word_table(
     means = estimated | means_of(effects, features)
     rows = with_holm(tested(effects, features, len(names), means), len(occurrences), len(names))
     labels, wrong, neighbours = [labelled(task, k) for k in range(len(names))], task.wrong, matched(effects.features)
-    turns = {feature: effects.turns(feature) for feature in features}
+    turns, worse = {feature: effects.turns(feature) for feature in features}, more_wrong(task, effects.features)
     deleted = {feature: effects.values(feature, effects.ways[-1]).mean(0) for feature in features}
     for row in rows:
         feature, k = row.pop("part"), row.pop("k")
@@ -200,7 +208,8 @@ def word_table(
             "wrong": hits,
             "rate": hits / count,
             "rate_outside": float(wrong[~inside].mean()) if count < n else math.nan,
-            "p_wrong": more_than_chance(hits, count, int(wrong.sum()), n),
+            "p_wrong": worse[feature][0],
+            "p_wrong_holm": worse[feature][1],
             "suspect": bool(row["finding"] and is_large and unsaid and feature.kind != ORDER),
             "least": least(row),
         }
@@ -213,5 +222,5 @@ COLUMNS = [
     *("class", "kind", "word", "of", "texts", "run", "effect", "low", "high", "deletion", "disagree", "matched"),
     *("matched_as_far", "matched_n", "beyond", "beyond_low", "beyond_high", "p", "p_holm", "finding", "estimate"),
     *("errors", "turned", "turned_share", "matched_turned_share", "label_with", "label_without", "p_label", "suspect"),
-    *("wrong", "rate", "rate_outside", "p_wrong", "least"),
+    *("wrong", "rate", "rate_outside", "p_wrong", "p_wrong_holm", "least"),
 ]

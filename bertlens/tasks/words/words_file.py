@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -18,24 +19,44 @@ from ...base.quotes import quotation
 from ...base.ranking import signed
 from ...base.textfile import json_of
 from ...errors import InputError
-from ...measures.significance import mean_interval
+from ...measures.significance import LEVEL, mean_interval
 from ..task_answers import Answered
-from .part_effects import effects_of, whole_plan
-from .text_parts import SIDES
+from .part_effects import FeatureEffects, RunPlan, effects_of
+from .text_parts import SIDES, WORD, Feature
 from .tried_parts import named_features
 
 VERSION = 1
 NAMED = 3  # words that a sentence lists
+PAIRED = 100  # texts of a word whose effects are kept, at most
+ROUNDED = 1e-6  # a change that may be one of how numbers are written
 KEYS = ("class", "kind", "word", "of")
 
 
-def write_words(table: pd.DataFrame, model: str, path: str | Path, n: int) -> Path:
-    """The first n words of the table, whatever their class, as `read_words` takes them."""
+def write_words(
+    table: pd.DataFrame, effects: FeatureEffects, texts: Sequence[Any], model: str, path: str | Path, n: int
+) -> Path:
+    """The first n words of the table, whatever their class, as `read_words` takes them; texts: of each row."""
     leading = table[["kind", "word", "of"]].drop_duplicates().head(n)
     rows = table.merge(leading, on=["kind", "word", "of"])[[*KEYS, "texts", "effect", "low", "high"]]
     lines = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    features = {_key(feature): feature for feature in effects.plan.sample}
+    for line in lines:
+        feature = features[line["kind"], line["word"], line["of"]]
+        sample = effects.plan.sample[feature]
+        sample = sample[:: math.ceil(len(sample) / PAIRED)]
+        values = effects.values(feature, rows=sample)[:, effects.names.index(line["class"])]
+        line["by"] = {_text_key(texts[row]): round(float(value), 7) for row, value in zip(sample, values, strict=True)}
     about = {"words": VERSION, "model": model, "rows": lines, "made": signature("task")}
     return text_file(json.dumps(about, ensure_ascii=False, indent=1) + "\n", path)
+
+
+def _key(feature: Feature) -> tuple[str, str, str]:
+    return feature.kind, feature.name, SIDES[feature.side]
+
+
+def _text_key(texts: Any) -> str:
+    """By which a text is known again."""
+    return hashlib.sha256(repr(texts).encode()).hexdigest()[:12]
 
 
 def is_of_words(path: str | Path) -> bool:
@@ -45,7 +66,7 @@ def is_of_words(path: str | Path) -> bool:
 
 
 def read_words(path: str | Path) -> list[dict[str, Any]]:
-    """The rows of such a file; one that names "word" and "class" alone has an effect of 0 before.
+    """The rows of such a file, "by": effects by text; one that names "word" and "class" alone has 0 before.
 
     Raises InputError for another file.
     """
@@ -54,12 +75,13 @@ def read_words(path: str | Path) -> list[dict[str, Any]]:
         rows = about["rows"] if about.get("words") == VERSION else None
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         rows = None
-    ends = ("effect", "low", "high")
     if not isinstance(rows, list) or not all(
         isinstance(row, dict)
         and isinstance(row.get("word"), str)
         and isinstance(row.get("class"), str)
-        and all(row.get(name) is None or isinstance(row[name], int | float) for name in ends)
+        and ("by" in row or row.get("effect") is None)
+        and isinstance(by := row.get("by", {}), dict)
+        and all(isinstance(value, int | float) and math.isfinite(value) for value in by.values())
         for row in rows
     ):
         raise InputError(f"{path} is no file of words: words.save(path) writes one, or bertlens task … --words 30")
@@ -69,51 +91,55 @@ def read_words(path: str | Path) -> list[dict[str, Any]]:
 def gained(task: Answered, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """DataFrame(class, kind, word, of, texts, before, now, change, low, high, gained) of the words of a file.
 
-    change: how much further a word moves its class than before, in the direction that it had; of one without an effect
-    upwards. low, high: 95 %, of both intervals put together (Zou and Donner 2008), as of samples of their own; gained:
-    low is above 0. Words that no example holds are left out. Raises InputError for a class that the task has not.
+    before, now: the mean effects over the texts of the file that are examples here; of a word without effects 0 and
+    over all that hold it. change: how much further it moves its class, in the direction of the larger of both (of one
+    without effects upwards), with the interval of the differences of a text's effects, low and high; at 95 % for all
+    words of the file together (Bonferroni). gained: low is above 0. Words in fewer than two such texts are left out.
+    Raises InputError for a class that the task has not, and where no word of the file is left.
     """
     if unknown := [row["class"] for row in rows if row["class"] not in (task.names or [""])]:
         raise InputError(f"the file of words has the class {unknown[0]!r}: this model has {', '.join(task.names[:12])}")
     features = named_features(task, [row["word"] for row in rows])
-    effects = effects_of(task, features, whole_plan(features))
-    by_name = {(feature.kind, feature.name, SIDES[feature.side]): feature for feature in features.occurrences}
-    lines = []
+    by_name = {_key(feature): feature for feature in features.occurrences}
+    places = {_text_key(texts): row for row, texts in enumerate(task.examples.texts)}
+    pairs: list[tuple[dict[str, Any], Feature, dict[int, float]]] = []
     for row in rows:
-        key = row.get("kind") or "word", row["word"], row.get("of") or ""
-        if (feature := by_name.get(key)) is None:
-            continue
-        sample = effects.values(feature)[:, effects.names.index(row["class"])]
-        now, low, high = _ends(sample)
-        original = row.get("effect") or 0.0
-        old_low, old_high = (original if row.get(name) is None else row[name] for name in ("low", "high"))
-        sign = -1.0 if original < 0 else 1.0
-        (now_low, now_high), (old_low, old_high) = (
-            sorted((sign * leading, sign * second)) for leading, second in ((low, high), (old_low, old_high))
-        )
-        change = sign * (now - original)
-        below = math.hypot(sign * now - now_low, old_high - sign * original)
-        above = math.hypot(now_high - sign * now, sign * original - old_low)
-        ends = change, change - below, change + above
-        lines.append((row["class"], *key, len(sample), original, now, *ends, bool(ends[1] > 1e-6)))
+        feature = by_name.get((row.get("kind") or WORD, row["word"], row.get("of") or ""))
+        if feature is not None:
+            held = features.occurrences[feature]
+            by = {places[key]: float(value) for key, value in row.get("by", {}).items() if places.get(key) in held}
+            pairs.append((row, feature, by if "by" in row else dict.fromkeys(held, 0.0)))
+    pairs = [pair for pair in pairs if len(pair[2]) > 1]
+    if not pairs:
+        raise InputError("no word of the file stands in two of its texts here: give the labelled texts that it is of")
+    sample: dict[Feature, dict[int, None]] = {}
+    for _, feature, before in pairs:
+        sample.setdefault(feature, {}).update(dict.fromkeys(before))
+    effects = effects_of(task, features, RunPlan({feature: [*before] for feature, before in sample.items()}, {}))
+    size = len(effects.names)
+    level = 1 - (1 - LEVEL) / (len(sample) * (size if size > 2 else 1))
+    lines = []
+    for row, feature, before in pairs:
+        now = effects.values(feature, rows=[*before])[:, effects.names.index(row["class"])]
+        earlier = np.array([*before.values()])
+        sign = -1.0 if "by" in row and now.mean() + earlier.mean() < 0 else 1.0  # of the larger
+        ends = [float(end) for end in mean_interval(sign * (now - earlier), level)]
+        means = float(earlier.mean()), float(now.mean())
+        lines.append((row["class"], *_key(feature), len(now), *means, *ends, ends[1] > ROUNDED))
     columns = ["class", "kind", "word", "of", "texts", "before", "now", "change", "low", "high", "gained"]
     return pd.DataFrame(lines, columns=columns)
 
 
 def gained_said(table: pd.DataFrame) -> str:
     """Which words have gained, in a sentence."""
-    rows = table[table["gained"]].sort_values("change", ascending=False)
+    keys = ["kind", "word", "of"]
+    rows = table[table["gained"]].sort_values(["change", "now"], ascending=False).drop_duplicates(keys)
+    count = amount(len(table[keys].drop_duplicates()), "word")
     if not len(rows):
-        return f"none of {amount(len(table), 'word')} has gained"
+        return f"none of {count} has gained, by the same texts"
     named = (
         f"{quotation(row['word'])} moves {row['class'] or 'the number'} by {signed(row['now'], '+.2f')}, "
-        f"{signed(row['before'], '+.2f')} before"
+        f"{signed(row['before'], '+.2f')} before, in {row['texts']:,} texts"
         for row in rows.head(NAMED).to_dict("records")
     )
-    return f"{len(rows)} of {amount(len(table), 'word')} {verb(len(rows), 'has', 'have')} gained: {'; '.join(named)}"
-
-
-def _ends(numbers: np.ndarray) -> tuple[float, float, float]:
-    """The mean with its interval; of one text, or texts that are all alike, it alone."""
-    mean, low, high = (float(end) for end in mean_interval(numbers)) if len(numbers) > 1 else (float(numbers[0]),) * 3
-    return (mean, mean, mean) if math.isnan(low) else (mean, low, high)
+    return f"{len(rows)} of {count} {verb(len(rows), 'has', 'have')} gained: {'; '.join(named)}"

@@ -14,7 +14,7 @@ NEEDS: dict[str, type[Panel]] = {}  # what a view, not a trace, may have to offe
 
 
 class Panel:
-    """A feature beside the trace: one subclass, in a file of this folder. Here it adds nothing.
+    """A feature beside the trace: one subclass, in a file of its room. Here it adds nothing.
 
     needs: what questions and tabs that need it name -> what is said in a view without it. parts: parts of the page that
     are its own. no_text, no_map, no_model: why such a view shows no other text and no other of the trace's maps, and

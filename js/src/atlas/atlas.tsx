@@ -109,7 +109,7 @@ interface GridProps {
   says: Says;
 }
 
-function Grid(props: GridProps) {
+export function Grid(props: GridProps) {
   const { layers, heads, names } = props;
   const { root, synced } = useView();
   const cells = names ?? layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
@@ -132,7 +132,7 @@ function Grid(props: GridProps) {
       aria-label={`${layers.length} layers by ${heads.length} heads`}
       aria-rowcount={layers.length}
       aria-colcount={heads.length}
-      style={{ "--columns": cols }}
+      style={{ "--columns": cols, "--rows": grid.rows }}
       onKeyDown={move}
     >
       {names ? (

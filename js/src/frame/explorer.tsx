@@ -6,9 +6,9 @@ import { Atlas } from "../atlas/atlas";
 import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
 import { Front } from "../front/front";
-import { closeLeaf } from "../front/leaf/openleaf";
+import { closeLeaf, showHeads } from "../front/leaf/openleaf";
 import { closeTwin, textBelow } from "../front/twin/opentwin";
-import { isUnfolded, leafOf } from "../front/unfolded";
+import { hasHeadsLeaf, isUnfolded, leafOf } from "../front/unfolded";
 import { HeadPanel } from "../head/head";
 import { WithLesson } from "../lessons/panel";
 import { themeOf, themeVariables } from "../paint/palette";
@@ -80,6 +80,7 @@ export function Explorer({ view }: { view: View }) {
           const open = [page.help, page.more].find((row) => row.value); // what opened closes before a pin goes
           if (open) open.value = false;
           else if (leafOf(view)) closeLeaf(view);
+          else if (hasHeadsLeaf(view)) showHeads(view, false);
           else if (textBelow(view)) closeTwin(view);
           else if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
         }}

@@ -35,7 +35,7 @@ import { brief, isAlike, short } from "./claims";
 import { Cloze } from "./cloze";
 import { widthOf } from "./sentence/lettering";
 
-const TITLES: Record<string, string> = {
+export const TITLES: Record<string, string> = {
   words: "The model’s guesses",
   labels: "The model’s label",
   tags: "The tag of",
@@ -225,12 +225,7 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   const { name, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
   const label = kind === "similarity" ? "both texts" : isLone(front.answers) ? "score" : name;
-  const box = useRef<HTMLSpanElement>(null);
-  useLayoutEffect(() => {
-    if (!lead || !box.current) return;
-    const ems = widthOf(box.current.textContent!, getComputedStyle(box.current).fontFamily);
-    box.current.style.setProperty("--ems", `${ems}`); // so wide it is, in its own size
-  }, [lead, label]);
+  const box = useFitted(lead ? label : "");
   const isOurs = kind === "similarity" || isLone(front.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
@@ -276,6 +271,17 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
       </span>
     </Button>
   );
+}
+
+/** The box of a name that is as large as it can be whole: how wide it is, in its own size, is said to the style. */
+export function useFitted(name: string) {
+  const box = useRef<HTMLSpanElement>(null);
+  useLayoutEffect(() => {
+    if (!name || !box.current) return;
+    const ems = widthOf(box.current.textContent!, getComputedStyle(box.current).fontFamily);
+    box.current.style.setProperty("--ems", `${ems}`);
+  }, [name]);
+  return box;
 }
 
 /** Ask about the answer of a bar; the model's first is asked about where nobody chose. */

@@ -7,6 +7,7 @@ import { Answer } from "./answer";
 import { Claim } from "./claim";
 import { Glances } from "./glances";
 import { HeadSets } from "./headsets";
+import { HeadsLeaf } from "./leaf/headsleaf";
 import { Leaf } from "./leaf/leaf";
 import { Loudness } from "./loudness";
 import { Sentence } from "./sentence/sentence";
@@ -48,6 +49,7 @@ export function Front() {
           </div>
         </HeadSets>
         {isPlain(view) ? <Glances /> : <Strip />}
+        <HeadsLeaf />
       </FrontAnswers>
     </div>
   );

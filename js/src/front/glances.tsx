@@ -13,7 +13,7 @@ import { short } from "./claims";
 import { isUntouched } from "./opening";
 import { CHIPS, usePreview } from "./preview";
 import { isLettered, type Words, wordsOf } from "./sentence/wordrow";
-import { AllHeads } from "./strip";
+import { AllHeads, InFull } from "./strip";
 import { isUnfoldedForGood } from "./unfolded";
 
 interface Glance {
@@ -98,6 +98,7 @@ export function Glances() {
         )}
         {!isUnfoldedForGood(view) && <AllHeads matter={null} cells={glances && cellsOf(glances, overview.n_heads)} />}
       </div>
+      <InFull />
     </section>
   );
 }

@@ -16,9 +16,10 @@ import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
 import { type Piece, shownDifference } from "./claims";
+import { showHeads, unfold } from "./leaf/openleaf";
 import { useOpening } from "./opening";
 import { CHIPS, usePreview } from "./preview";
-import { fold, isUnfolded, isUnfoldedForGood } from "./unfolded";
+import { hasHeadsLeaf, isUnfolded, isUnfoldedForGood } from "./unfolded";
 
 const BAR = 26; // px of the longest
 
@@ -112,6 +113,7 @@ export function Strip() {
         )}
         {!isUnfoldedForGood(view) && <AllHeads matter={list.length > 0 ? matter : null} />}
       </div>
+      <InFull />
     </section>
   );
 }
@@ -253,12 +255,23 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   );
 }
 
+/** All heads at once with the map of one, by one click. */
+export function InFull() {
+  const view = useView();
+  if (isUnfolded(view)) return null;
+  return (
+    <Button class="bl-link bl-in-full" onClick={() => unfold(view)}>
+      all heads in full ›
+    </Button>
+  );
+}
+
 /** The way to the atlas, with what the answer does without each head as its picture. cells: another picture, how dark
  * each head is. */
 export function AllHeads({ matter, cells }: { matter: HeadsThatMatter | null; cells?: number[] | null }) {
   const view = useView();
   const { overview, shownHead } = view;
-  const isOpen = isUnfolded(view);
+  const isOpen = isUnfolded(view) || hasHeadsLeaf(view);
   const { n_layers, n_heads } = overview;
   const count = n_layers * n_heads;
   return (
@@ -266,7 +279,7 @@ export function AllHeads({ matter, cells }: { matter: HeadsThatMatter | null; ce
       class="bl-open-heads"
       aria-expanded={isOpen}
       title={matter ? mapWords(matter, count) : undefined}
-      onClick={() => fold(view, isOpen)}
+      onClick={() => showHeads(view, !isOpen)}
     >
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
         {(cells ?? (matter ? mapCells(matter, n_heads, count) : [])).map((opacity, n) => (

@@ -22,13 +22,18 @@ export function leafOf(view: View): string {
 export const isUnfolded = (view: View): boolean =>
   isUnfoldedForGood(view) || view.page.allHeads.value || (Boolean(view.synced.view.value) && !leafOf(view));
 
+/** Whether the pictures of all heads stand under those that matter; what is asked of a weight takes their place. */
+export const hasHeadsLeaf = (view: View): boolean =>
+  view.page.headsLeaf.value && !view.synced.view.value && !isUnfolded(view);
+
 /** Whether sentence and answer give way to what is open below them. */
 export const isBrief = (view: View): boolean =>
   isUnfoldedForGood(view) || (isUnfolded(view) && Boolean(view.synced.view.value));
 
-/** Unfold them, or fold them away with what is open among them. */
+/** Show all heads as a leaf, or fold them away with what is open among them. */
 export const fold = ({ page, synced }: View, isFolded: boolean): void =>
   batch(() => {
-    page.allHeads.value = !isFolded;
-    if (isFolded && synced.view.value !== "") synced.put({ view: "" });
+    page.headsLeaf.value = !isFolded;
+    page.allHeads.value = false;
+    if (synced.view.value !== "") synced.put({ view: "" });
   });

@@ -119,7 +119,7 @@ function itemsOf({ grid, row, col }: View, means?: ArrayLike<number>): Item[] {
 }
 
 /** The largest `most`, and what is pinned wherever it stands. */
-function RowList({ most: listed }: { most: number }) {
+export function RowList({ most: listed }: { most: number }) {
   const view = useView();
   const { grid, row, col, synced } = view;
   const means = useMemo(() => columnMeans(grid.values), [grid]);

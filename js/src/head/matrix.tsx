@@ -17,8 +17,8 @@ import { useView } from "../state/view";
 import { cellText, currentScale, pinCell, pinToken, type Scale } from "./scale";
 import { NormStrip, SpanStrip } from "./strips";
 
-const [LEAST_LABELS, MOST_LABELS] = [44, 170]; // px beside the rows
-const [TILT, TEXT, STRIP] = [(66 * Math.PI) / 180, 11, 12]; // of the columns' labels; px of a text, of the norms below them
+const [LEAST_LABELS, MOST_LABELS] = [44, 186]; // px beside the rows
+const [TILT, TEXT, STRIP] = [(66 * Math.PI) / 180, 12, 12]; // of the columns' labels; px of a text, of the norms below them
 const [NARROW, LOW, TALL, SCROLLED] = [400, 255, 300, 640]; // px: a matrix beside a wide atlas should not pass LOW, others TALL
 const LABELLED = 11; // px a row needs to carry its label
 const SLANTED = 12; // the same for a column's
@@ -42,8 +42,8 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
   const cellSize = page.cellSize.value;
   return useMemo(() => {
     const wide = textWidths(frame.current, cols);
-    const labelWidth = 1.1 * Math.max(...textWidths(frame.current, rows)) + 12; // the pinned one is bold
-    const labels = Math.max(LEAST_LABELS, Math.min(0.33 * width, labelWidth));
+    const labelWidth = 1.1 * Math.max(...textWidths(frame.current, rows)) + 18; // the pinned one is bold
+    const labels = Math.max(LEAST_LABELS, Math.min(0.38 * width, labelWidth));
     const strip = overview.measures.includes("norm") ? STRIP : 0;
     const above = Math.ceil(Math.max(...wide) * Math.sin(TILT)) + 8 + strip;
     const beyond = (cell: number) => {

@@ -24,9 +24,14 @@ export const tokenQuote = (token: string): string => quotation(tokenText(token))
 
 const ENDS = /^(?!\[)[\p{Ps}\p{Pi}»"¿¡]+|(?:(?![\]’])[\p{Term}\p{Pe}\p{Pi}\p{Pf}"…])+$/gu;
 
-/** A word in a sentence, without marks at its ends where the split by blanks left them there. */
-export const wordName = ({ label, special }: { label: string; special: boolean }): string =>
-  tokenWord((special ? "" : label.replace(ENDS, "")) || label);
+const ABBREVIATION = /^((\p{L}\p{M}*){1,2}\.){2,}$/u;
+
+/** A word in a sentence, without marks at its ends where the split by blanks left them there; U.S.A. keeps its last stop. */
+export function wordName({ label, special }: { label: string; special: boolean }): string {
+  const bare = special ? label : label.replace(ENDS, "");
+  const stopped = `${bare}.`;
+  return tokenWord((label.includes(stopped) && ABBREVIATION.test(stopped) ? stopped : bare) || label);
+}
 
 export const Token = ({ text, title }: { text: string; title?: string }) => (
   <bdi

@@ -14,7 +14,7 @@ import { takeOut } from "./triptych";
 import { begin } from "./works/searchwork";
 
 const FOLDED = 6; // rows of a strip
-const DRAWS = 8; // as in bertlens/widgets/retrieval/retrieval_view.py
+const DRAWS = 8; // as in bertlens/search/view/retrieval_view.py
 
 /** A sentence whose quoted words stand in the letters of the text. */
 export function Sentence({ text }: { text: string }) {

@@ -23,7 +23,13 @@ export function caseOf({ questions, rules }: Pick<SearchOverview, "questions" | 
   };
 }
 
-export function List({ filter, put }: { filter: Filter; put: (change: Partial<Filter>) => void }) {
+interface Props {
+  filter: Filter;
+  put: (change: Partial<Filter>) => void;
+  isBack: boolean; // from a question of the reader's own
+}
+
+export function List({ filter, put, isBack }: Props) {
   const search = useSearch();
   const { questions, rules } = search.overview;
   const { query, failed, kinds } = questions;
@@ -40,6 +46,7 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
       at={(n) => caseOf(search.overview, places[n]!)}
       current={places.findIndex((at) => query[at] === search.query.value)}
       open={(n) => open(search, query[places[n]!]!)}
+      drawn={isBack}
       nothing="No question is so: take a filter back."
     >
       <TypedBox />

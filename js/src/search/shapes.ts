@@ -1,4 +1,4 @@
-// What the answers of a search are made of: bertlens/widgets/retrieval/.
+// What the answers of a search are made of: bertlens/search/view/.
 import type { CaseArcs, CaseTexts, SheetTable, Strip } from "../generated/answers";
 
 export type Side = keyof CaseTexts;

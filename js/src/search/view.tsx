@@ -1,5 +1,6 @@
 // The frame of a retrieval's view: its header, the questions beside the case that is open, the tables.
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import { Mark } from "../frame/mark";
 import { amount, counted } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
@@ -40,6 +41,8 @@ export function SearchView({ search }: { search: Search }) {
       (name !== "sizes" || sizesIn(search).length > 0),
   );
   const documents = overview.documents ? ` of ${counted(overview.documents)} documents` : "";
+  const wasTyped = useRef(false);
+  wasTyped.current ||= search.typed.value !== null;
   return (
     <SearchContext.Provider value={search}>
       <div
@@ -71,6 +74,7 @@ export function SearchView({ search }: { search: Search }) {
             <div class="bl-with-cases" dir={directionOf(questions.text[0] ?? "")}>
               {search.typed.value === null ? (
                 <List
+                  isBack={wasTyped.current}
                   filter={filter.value}
                   put={(change) => {
                     filter.value = { ...filter.value, ...change };

@@ -63,6 +63,7 @@ export interface Page {
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
   allHeads: Signal<boolean>; // all heads and the matrix are unfolded below the answer; no step of the history
+  headsLeaf: Signal<boolean>; // or their pictures alone, as a leaf under the heads that matter
   headsRun: Signal<string>; // "all", "estimate" or how many, see SETTINGS
   more: Signal<boolean>; // the row behind "⋯" is open
   tables: Signal<boolean>; // the pictures of the tabs as tables
@@ -115,6 +116,7 @@ export function createPage(): Page {
     tabChosen: signal(false),
     visits: signal(0),
     texts: signal([]),
+    headsLeaf: signal(false),
     help: signal(false),
     zoom: signal({ level: 0, row: 0, col: 0, side: 512, by: "max" }),
     announcement: signal(""),

@@ -101,4 +101,4 @@ def test_no_number_on_a_head_is_cut_off(show: Any, embedded_lens: Any, width: in
     )
     assert cut == []
     size = numbers.nth(2 * 12 + 3).evaluate("fill => getComputedStyle(fill).fontSize")
-    assert size == ("0px" if width < 500 else "10px")
+    assert size == ("0px" if width < 500 else "12px")

@@ -163,8 +163,8 @@ def test_small_widgets_fit_a_phone(show, pair, widget):
 def test_resize_of_an_open_page(show, pair):
     seen = show(pair.explore(layer=1, head=8), width=1400)
     before = seen.part("matrix").bounding_box()
-    seen.page.set_viewport_size({"width": 400, "height": 800})
-    seen.page.wait_for_function("() => document.querySelector('[data-testid=matrix]').clientWidth < 330")
+    seen.page.set_viewport_size({"width": 300, "height": 800})
+    seen.page.wait_for_function("() => document.querySelector('[data-testid=matrix]').clientWidth < 240")
     after = seen.part("matrix").bounding_box()
     assert before and after and after["width"] < before["width"]
     seen.at_cell(3, 4)  # cells are hit where they are drawn now

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 import bertlens as bl
 from bertlens.search.contrast import contrast as contrast_of
-from bertlens.widgets.retrieval import collection_answers
+from bertlens.search.view import collection_answers
 from browser.views import AXE, FINDINGS
 from unit import tiny_encoders
 from unit.tiny_encoders import words
@@ -65,10 +65,12 @@ def rank(view: Page | FrameLocator, text: str) -> None:
 
 def shows(view: Page | FrameLocator, text: str) -> None:
     """The first ten are Python's: no two of them are nearer than the rounding."""
+    expect(view.get_by_test_id("cases").get_by_role("heading")).to_contain_text("Back to the questions")
+    draw(view)
     rows = view.get_by_role("listbox", name="Passages").get_by_role("option")
     for n, (name, score) in enumerate(ranked(text)[:10]):
-        expect(rows.nth(n)).to_contain_text(re.compile(rf" · {name}\b"))
-        written = (rows.nth(n).locator(".bl-row-note").text_content() or "").split(" ·")[0]
+        expect(rows.nth(n).locator("small")).to_have_text(re.compile(rf"^\s*{name}\b"))
+        written = rows.nth(n).locator(".bl-number").inner_text()
         assert float(written.replace("−", "-")) == pytest.approx(score, abs=1.1e-3)
 
 
@@ -120,13 +122,16 @@ def test_what_is_long_is_cut_what_is_empty_is_none_and_other_questions_have_thei
     expect(page.get_by_role("listbox", name="Questions")).to_be_visible()
     rank(page, LONG)
     shows(page, LONG)
-    expect(page.get_by_label("Passages for the question that was typed")).to_contain_text(
-        "The question is cut to 40 tokens."
-    )
+    expect(page.get_by_test_id("cases")).to_contain_text("The question is cut to 40 tokens.")
     rank(page, "cat")
     shows(page, "cat")
+    drawer = page.locator(".bl-cases-drawer")
+    expect(drawer).to_have_text(re.compile("^Passages: "))
+    page.get_by_role("listbox", name="Passages").get_by_role("option").nth(2).click()
+    expect(drawer).to_have_text(re.compile("^Passages: 3 of .* ▾$"))
+    expect(page.get_by_role("listbox")).to_be_hidden()  # folded away, what is open stands below
     page.get_by_role("button", name="Back to the questions").click()
-    draw(page)
+    expect(page.get_by_role("listbox", name="Questions")).to_be_focused()  # drawn, for that is what was asked for
     page.get_by_label("Which questions").select_option("all")
     row = page.get_by_role("listbox", name="Questions").get_by_role("option").nth(3)
     title = row.get_attribute("title")

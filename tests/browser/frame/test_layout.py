@@ -137,6 +137,7 @@ def test_labels_take_the_room_that_they_need_and_stay_apart(show, embedded_lens)
     longer.select("cells").select_option("20")
     longer.root.locator(".bl-matrix-scroll").evaluate("one => one.scrollTo(120, 200)")
     clear = """one => {
+        scrollBy(0, one.getBoundingClientRect().y - 100);
         const { x, y, width } = one.getBoundingClientRect();
         return document.elementsFromPoint(x + width / 2, y + 8)[0] === one;
     }"""

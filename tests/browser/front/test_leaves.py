@@ -112,15 +112,37 @@ def test_closing_gives_the_focus_back_to_the_number(seen: Seen, close: str) -> N
     expect(number(seen)).to_have_attribute("aria-expanded", "false")
 
 
-def test_all_heads_stand_under_their_tile_and_the_whole_of_an_answer_below_them(seen: Seen) -> None:
+def test_all_heads_stand_under_their_tile_and_the_whole_of_them_below(seen: Seen, language_model: bl.Lens) -> None:
     bars, slider = seen.part("answer"), seen.part("loudness")
     places = [part.bounding_box() for part in (bars, slider)]
     seen.root.locator(".bl-open-heads").click()
-    expect(seen.root.locator(".bl-atlas")).to_be_visible()
+    leaf = seen.part("heads-leaf")
+    expect(leaf.locator("[data-head]")).to_have_count(72)
+    expect(leaf.get_by_role("tablist", name="More")).to_contain_text("Geometry")
+    view = seen.root.bounding_box()
+    assert view and view["height"] <= TALLEST, view
     assert [part.bounding_box() for part in (bars, slider)] == places  # nothing above it moved
-    expect(seen.root.get_by_role("tablist", name="More")).to_contain_text("Geometry")
-    seen.root.locator(".bl-open-heads").click()
-    number(seen).click()
-    seen.part("leaf").get_by_role("button", name="the whole of it").click()
-    expect(seen.part("neurons")).to_be_visible()
-    expect(seen.part("leaf")).to_have_count(0)
+    weights = language_model.trace(TEXT).attention(5)[7, MASK]
+    rows = leaf.get_by_test_id("row-list").locator("li .bl-number").all_inner_texts()
+    assert rows == [f"{value:.3f}" for value in sorted(weights.tolist(), reverse=True)[: len(rows)]]
+    leaf.locator("[data-head='0-2']").click()
+    expect(seen.part("claim")).to_contain_text("L0·H2")
+    seen.page.keyboard.press("Escape")
+    expect(leaf).to_have_count(0)
+    expect(seen.root.locator(".bl-open-heads")).to_be_focused()
+    seen.page.keyboard.press("Enter")
+    seen.root.get_by_role("button", name="all heads in full").focus()
+    seen.page.keyboard.press("Enter")
+    expect(seen.root.locator(".bl-atlas")).to_be_visible()
+    expect(leaf).to_have_count(0)
+    expect(seen.root.locator(".bl-open-heads")).to_be_focused()
+
+
+def test_the_whole_of_each_answer_is_two_clicks_from_its_number(seen: Seen) -> None:
+    for name, part in (("how", "neurons"), ("why", "why"), ("matter", "matter")):
+        number(seen).click()
+        seen.part("leaf").get_by_role("button", name=f"In full: {name}").click()
+        expect(seen.part(part)).to_be_visible()
+        expect(seen.part("leaf")).to_have_count(0)
+        expect(seen.root.get_by_role("tab", selected=True)).to_be_focused()
+        seen.root.locator(".bl-open-heads").click()

@@ -253,7 +253,7 @@ def test_what_a_field_pushed_out_of_sight_comes_back_with_the_next_click(walker:
     page = walker.page
     walker.begin(unfolded=False)
     page.locator(".bl-weight").first.click()
-    page.get_by_role("button", name="the whole of it").click()
+    page.get_by_role("button", name="In full: how").click()
     page.evaluate(QUIET)
     begin = page.locator(".bl-begin")
     page.locator(".bl-texts summary").click()

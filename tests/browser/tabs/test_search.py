@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 import bertlens as bl
 from bertlens.export import bundle
 from bertlens.search.score_difference import Contrast
-from bertlens.widgets.retrieval.case_answers import gains_of
+from bertlens.search.view.case_answers import gains_of
 from browser.views import AXE, FINDINGS
 from unit import tiny_encoders
 from unit.asking import replies
@@ -237,7 +237,8 @@ def test_a_question_that_is_typed_is_ranked_by_the_kernel(live: Any) -> None:
     table = search().ranking("q7", 10)
     rows = page.get_by_role("listbox", name="Passages").get_by_role("option")
     for n, (passage, score) in enumerate(zip(table["passage"], table["score"], strict=True)):
-        expect(rows.nth(n)).to_contain_text(f"{score:.3f} · {passage}".replace("-", "−"))
+        expect(rows.nth(n).locator(".bl-number")).to_have_text(f"{score:.3f}".replace("-", "−"))
+        expect(rows.nth(n).locator("small")).to_contain_text(passage)
     expect(page.get_by_label("Which one passage")).to_have_value(table["passage"].iloc[0])
     said = search().contrast("q7", *table["passage"][:2]).said.split(" of the question")[0]
     expect(part(page, "claim")).to_contain_text(said.replace("“", "").replace("”", ""))

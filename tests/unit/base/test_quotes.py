@@ -107,8 +107,8 @@ def test_columns_and_files_hold_words_as_they_are(embedded_lens: bl.Lens, langua
 
 
 def test_quotation_marks_come_from_one_function() -> None:
-    """In either language; names of gates and slices of a table are no words of a sentence."""
+    """In either language; names of gates are no words of a sentence."""
     kernel = {path: re.findall(r"“\{", path.read_text("utf-8")) for path in (ROOT / "bertlens").rglob("*.py")}
     page = {path: re.findall(r"“\$\{", path.read_text("utf-8")) for path in (ROOT / "js" / "src").rglob("*.ts*")}
-    assert {path.name for path, marks in kernel.items() if marks} == {"quotes.py", "subgroups.py"}
+    assert {path.name for path, marks in kernel.items() if marks} == {"quotes.py"}
     assert {path.name for path, marks in page.items() if marks} == {"quotes.ts", "headgates.tsx"}

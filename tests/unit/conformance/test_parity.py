@@ -177,6 +177,14 @@ def test_a_fault_that_no_hypothesis_has_is_not_named(lens: bl.Lens, texts: list[
     p = bl.parity(lens, texts, wrong.astype(np.float32), pairs=False)
     assert p.verdict in ("none", "like"), p.said
     assert "hypotheses" in p.said or "Looks like" in p.said
+    for candidate in p.candidates:  # each beside the array's own numbers, not beside what was tried of its axes
+        ours = p.search.vectors(
+            candidate.text, candidate.forward, candidate.rows, candidate.pooling, candidate.after, always=True
+        )
+        size = np.linalg.norm(ours, axis=1)
+        expected = np.linalg.norm(wrong.astype(np.float32)[candidate.rows] - ours, axis=1) / size
+        if not candidate.is_rounding:  # of these the run that is nearest
+            assert candidate.errors == pytest.approx(expected, rel=1e-4, abs=1e-6), candidate.name
 
 
 @pytest.mark.long
@@ -187,6 +195,27 @@ def test_20_such_faults_look_like_a_hypothesis_twice_at_most(lens: bl.Lens, text
         wrong = np.stack([naive.mean(other_model(lens, *change), ids(lens, text)) for text in texts])
         verdicts.append(bl.parity(lens, texts, wrong.astype(np.float32), pairs=False).verdict)
     assert len(verdicts) == 20 and set(verdicts) <= {"none", "like"} and verdicts.count("like") <= 2, verdicts
+
+
+def test_another_way_to_compute_in_16_bits_looks_like_rounding(lens: bl.Lens, texts: list[str]) -> None:
+    """Products of bfloat16 that are added in float32, as some processors have them; and noise as large is none."""
+    model = other_model(lens, "embeddings.LayerNorm.bias", lambda w: w)
+
+    def rounded(module: torch.nn.Module, arguments: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        return (arguments[0].bfloat16().float(), *arguments[1:])
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.weight.data = module.weight.data.bfloat16().float()
+            module.register_forward_pre_hook(rounded)
+    with torch.no_grad():
+        rows = [model(torch.tensor([ids(lens, text)])).last_hidden_state[0].mean(0).numpy() for text in texts]
+    wrong = np.stack(rows)
+    p = bl.parity(lens, texts, wrong, pairs=False)
+    assert p.verdict == "like" and "ounding: computed under autocast to bfloat16 moves the vectors" in p.said, p.said
+    right = np.stack([naive.mean(lens.model, ids(lens, text)) for text in texts])
+    noise = np.random.default_rng(3).permuted(wrong - right, axis=1)
+    assert bl.parity(lens, texts, (right + noise).astype(np.float32), pairs=False).verdict == "none"
 
 
 def test_the_model_is_as_it_was(lens: bl.Lens, texts: list[str], right: np.ndarray) -> None:

@@ -121,13 +121,28 @@ def test_hostile_text_leaves_only_our_elements_in_the_page():
     page = Page(hostile_widget().to_html())
     tags = [tag for tag, _ in page.elements if tag != "script"]
     assert sorted(tags) == sorted(
-        ["html", "head", *["meta"] * 6, "title", "style", "body", "main", "noscript", "p", "img", "footer"]
+        [
+            "html",
+            "head",
+            *["meta"] * 6,
+            "title",
+            "style",
+            "body",
+            "header",
+            "h1",
+            "h2",
+            "main",
+            "noscript",
+            "p",
+            "img",
+            *"footer details summary p".split(),
+        ]
     )
     scripts = page.of("script")
     assert [attrs["type"] for attrs, _ in scripts].count("module") == 1
     assert not [key for _, attrs in page.elements for key in attrs if key.startswith("on")]
-    (_, title), (_, footer) = page.of("title")[0], page.of("footer")[0]
-    assert title == HOSTILE[1]
+    (_, title), (_, heading), (_, footer) = page.of("title")[0], page.of("h1")[0], page.of("p")[-1]
+    assert title == heading == HOSTILE[1]
     assert footer.startswith(HOSTILE[1])
     assert not any("<" in text for attrs, text in scripts if attrs["type"] == "application/json")
     header = page.data()["bertlens-data"]["state"]["overview"]["header"]

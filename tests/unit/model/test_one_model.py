@@ -23,10 +23,10 @@ from bertlens import whatif
 from bertlens.errors import BertLensError, ModelError
 from bertlens.search.contrast import contrast
 from bertlens.search.score_difference import Contrast
+from bertlens.search.view.case_questions import QUESTIONS, RetrievalQuestions
 from bertlens.sentences.text_pair import Side, TextPair
 from bertlens.trace.trace import Trace
 from bertlens.widgets import RetrievalView
-from bertlens.widgets.retrieval.case_questions import QUESTIONS, RetrievalQuestions
 from unit import tiny, tiny_encoders
 from unit.sentences.test_late_interaction import late
 from unit.tasks.classifier import labelled, model_of

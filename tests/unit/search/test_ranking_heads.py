@@ -17,11 +17,12 @@ from bertlens.errors import InputError, ModelError
 from bertlens.search import ranking_heads
 from bertlens.search.collection import Collection
 from bertlens.search.contrast import contrast
-from bertlens.search.head_runs import HeadRuns, HeadSite, head_runs
+from bertlens.search.head_runs import HeadRuns, head_runs
 from bertlens.search.metrics import by_question
 from bertlens.search.ranked_lists import RankedLists
 from bertlens.search.ranking_heads import RankingHeads, heads
 from bertlens.search.stages import ranked
+from bertlens.whatif.head_study import HeadSite
 from unit import tiny_encoders
 from unit.tiny_encoders import words
 

@@ -17,7 +17,7 @@ from bertlens.search.exact_search import search
 from bertlens.search.head_runs import head_runs
 from bertlens.search.stages import ranked
 from bertlens.search.vectors import PassageVectors, offsets_of
-from bertlens.widgets.retrieval.case_answers import case
+from bertlens.search.view.case_answers import case
 from unit.search.test_stages import PASSAGES, QUERIES, collection, in_order
 from unit.tiny_encoders import sparse
 

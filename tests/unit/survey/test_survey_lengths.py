@@ -17,12 +17,12 @@ from bertlens.base.vocabulary import SETTINGS
 from bertlens.measures.significance import FEWEST_TEXTS, prediction_width
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
+from bertlens.survey.corpus_panel import CorpusPanel
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.sums import edges
 from bertlens.survey.text_statistics import LABELS, text_statistics
 from bertlens.survey.textlength import LengthBin, near_steps, span, step_of
 from bertlens.text import excerpts
-from bertlens.widgets.panels.corpus_panel import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny
 

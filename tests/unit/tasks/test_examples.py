@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import gzip
 import json
+import math
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -205,6 +207,22 @@ def test_several_labels_and_several_numbers_are_one_sentence():
         model = tf.BertForSequenceClassification(tf.BertConfig(**tiny.BERT, num_labels=2, problem_type=problem))
         with pytest.raises(ModelError, match=f"gives {said} to a text"):
             bl.task(bl.Lens(model, tiny.wordpiece()), ROWS)
+
+
+def test_one_of_several_labels_is_a_classifier_of_two():
+    """As docs/task_kinds.md makes it: the probability is the logistic of that label's logit."""
+    text = (Path(__file__).parents[3] / "docs" / "task_kinds.md").read_text(encoding="utf-8")
+    settings = tiny.BERT | {"num_labels": 3, "problem_type": "multi_label_classification"}
+    lens = bl.Lens(tiny.shaken(tf.BertForSequenceClassification(tf.BertConfig(**settings))), tiny.wordpiece())
+    code = next(code for code in text.split("```python\n") if "model.classifier" in code).split("```")[0]
+    lines = [line for line in code.splitlines() if "import bertlens" not in line and "from_pretrained" not in line]
+    names = {"bl": bl, "lens": lens}
+    exec("\n".join(lines[: next(n for n, line in enumerate(lines) if "bl.task" in line)]), names)
+    task = bl.task(names["one"], ROWS, labels={"warm": "with", "cold": "without"}, progress=False)
+    for (shown,), logits in zip(task.examples.texts, task.logits, strict=True):
+        z = lens.model(**lens.tokenizer(shown, return_tensors="pt")).logits[0, names["k"]].item()
+        assert 1 / (1 + math.exp(logits[0] - logits[1])) == pytest.approx(1 / (1 + math.exp(-z)), abs=1e-5)
+    assert lens.model.classifier.weight.shape[0] == 3 and names["one"].model.config.num_labels == 2
 
 
 def test_nan_logits_name_the_row():

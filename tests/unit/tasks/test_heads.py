@@ -17,11 +17,12 @@ from bertlens.base.progress import watched
 from bertlens.errors import ClusterError, InputError
 from bertlens.measures.significance import findings
 from bertlens.tasks import ablation_effects
-from bertlens.tasks.ablations import Ablation, Site
+from bertlens.tasks.ablations import Ablation
 from bertlens.tasks.importance import effect_table, most
+from bertlens.whatif.head_study import HeadSite
 from unit.tasks.classifier import labelled, lens_of, planted
 
-PARTS = [Site(layer, head) for layer in range(3) for head in (0, 1, 2, 3, -1)]
+PARTS = [HeadSite(layer, head) for layer in range(3) for head in (0, 1, 2, 3, -1)]
 
 
 def loss_of(output, label: int) -> torch.Tensor:
@@ -94,7 +95,7 @@ def test_the_effect_of_off_is_that_of_a_run_of_each_text_alone(task):
             assert found["right"][at, k] == (int(output.logits.argmax()) == task.labels[row])
 
 
-def naive(lens: bl.Lens, text: str, part: Site, vectors: torch.Tensor) -> torch.Tensor:
+def naive(lens: bl.Lens, text: str, part: HeadSite, vectors: torch.Tensor) -> torch.Tensor:
     """The logits where a part's output is given: by a hook on the model's own projection."""
     block = lens.model.bert.encoder.layer[part.layer]
 
@@ -114,7 +115,7 @@ def naive(lens: bl.Lens, text: str, part: Site, vectors: torch.Tensor) -> torch.
         handle.remove()
 
 
-def made(lens: bl.Lens, text: str, part: Site) -> torch.Tensor:
+def made(lens: bl.Lens, text: str, part: HeadSite) -> torch.Tensor:
     """What a part makes of a text, by a hook on the model's own projection."""
     block, kept = lens.model.bert.encoder.layer[part.layer], []
     dense = block.output.dense if part.head < 0 else block.attention.output.dense
@@ -130,7 +131,7 @@ def made(lens: bl.Lens, text: str, part: Site) -> torch.Tensor:
 def test_a_part_at_its_mean_and_as_in_another_text(task):
     texts = [text[0] for text in task.examples.texts]
     pool = [task.lens.encoding(text) for text in texts[:5]]
-    parts, rows = [Site(0, 2), Site(1, -1), Site(2, 0)], list(range(5, 15))
+    parts, rows = [HeadSite(0, 2), HeadSite(1, -1), HeadSite(2, 0)], list(range(5, 15))
     for name in ("mean", "resample"):
         found = ablation_effects.effects(
             task, rows, parts, Ablation(name, 6, task.lens, pool[: 5 if name == "mean" else 1], parts, 3)
@@ -149,7 +150,7 @@ def test_a_part_at_its_mean_and_as_in_another_text(task):
 
 
 def test_batches_change_no_number_and_draws_differ(task):
-    parts, rows = [Site(0, 1), Site(2, -1)], list(range(5, 25))
+    parts, rows = [HeadSite(0, 1), HeadSite(2, -1)], list(range(5, 25))
     pool = [task.examples.encoding(task.lens, row, False) for row in range(5)]
     for name in ("mean", "resample"):
         losses = []
@@ -177,7 +178,7 @@ def test_a_head_without_output_weights_has_no_effect_at_all():
 def test_labels_that_have_nothing_to_do_with_the_text_make_few_findings():
     """Tables whose guesses, before and with each part out, are drawn without regard to the label: no model."""
     random, some = np.random.default_rng(0), 0
-    parts = [Site(layer, head) for layer in range(6) for head in range(12)]
+    parts = [HeadSite(layer, head) for layer in range(6) for head in range(12)]
     for _ in range(200):
         labels = random.integers(0, 2, 200)
         before = random.integers(0, 2, 200)

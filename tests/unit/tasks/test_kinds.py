@@ -23,10 +23,11 @@ from bertlens.errors import BertLensError, InputError, ModelError
 from bertlens.measures.ranks import spearman
 from bertlens.measures.significance import share_interval
 from bertlens.tasks import ablation_effects, correlations, entities, mistakes
-from bertlens.tasks.ablations import Ablation, Site
+from bertlens.tasks.ablations import Ablation
 from bertlens.tasks.kinds.classes import rivals
 from bertlens.tasks.task_page import page_of
-from bertlens.widgets.panels.task_fields import TOLD
+from bertlens.tasks.view.task_fields import TOLD
+from bertlens.whatif.head_study import HeadSite
 from unit import tiny
 from unit.tasks.classifier import texts_of
 
@@ -279,7 +280,7 @@ def loss_alone(task: bl.Task, row: int, *changes: Any, lens: bl.Lens | None = No
     return float(torch.nn.functional.cross_entropy(logits[places], torch.as_tensor(label)))
 
 
-PARTS = [Site(0, 1), Site(1, 3), Site(2, 0), Site(1, -1)]
+PARTS = [HeadSite(0, 1), HeadSite(1, 3), HeadSite(2, 0), HeadSite(1, -1)]
 
 
 @pytest.mark.sampled(1)

@@ -26,20 +26,43 @@ def task() -> bl.Task:
     return bl.task(lens, [(t, g ^ int(o)) for t, g, o in zip(texts, guesses, other, strict=True)], progress=False)
 
 
-def test_the_planted_slice_is_found(task):
-    found = task.slices()
-    assert found.iloc[0]["slice"] == "“mat”" and found.iloc[0]["finding"]
+def fisher(inside: np.ndarray, wrong: np.ndarray) -> float:
+    """That so many are wrong inside, or more, is chance."""
+    counts = [[(wrong & side).sum(), (~wrong & side).sum()] for side in (inside, ~inside)]
+    return float(st.fisher_exact(counts, "greater").pvalue)
+
+
+def test_the_planted_word_is_told_by_words_and_is_no_slice(task):
     inside = np.array(["mat" in text[0].split() for text in task.examples.texts])
     wrong = task.labels != task.guesses
-    row = found.iloc[0]
-    assert (row["n"], row["wrong"]) == (inside.sum(), wrong[inside].sum())
-    assert row["rate"] == pytest.approx(wrong[inside].mean()) and row["rate_outside"] == wrong[~inside].mean()
-    expected = st.fisher_exact(
-        [[wrong[inside].sum(), (~wrong[inside]).sum()], [wrong[~inside].sum(), (~wrong[~inside]).sum()]], "greater"
+    counts = inside.sum(), wrong[inside].sum(), wrong[~inside].sum(), (~inside).sum()
+    said = "More is wrong than chance would make it in texts with “mat” ({1} of {0}, others {2} of {3}).".format(
+        *counts
     )
-    assert row["p"] == pytest.approx(expected.pvalue, rel=1e-6)
-    assert set(found["kind"]) == {"length", "label", "word"} and (found["n"] >= 10).all()
-    assert "word “mat”" in task.errors(1, words=False).said
+    for words in (task.words(), task.words(1, runs=1)):  # where not all is run, too
+        found = words.table[words.table["kind"] == "word"].sort_values("p_wrong")
+        row = found.iloc[0]
+        assert (row["word"], row["texts"], row["wrong"]) == ("mat", counts[0], counts[1])
+        assert row["rate"] == pytest.approx(wrong[inside].mean()) and row["rate_outside"] == wrong[~inside].mean()
+        assert row["p_wrong"] == pytest.approx(fisher(inside, wrong), rel=1e-6)
+        assert row["p_wrong_holm"] == pytest.approx(words.tried * row["p_wrong"], rel=1e-6)
+        assert said in words.said
+    assert not found[found["word"] != "mat"]["p_wrong_holm"].le(0.05).any()
+    assert {*task.slices()["kind"]} == {"length", "label"} and "mat" not in task.errors(1, words=False).said
+
+
+def test_slices_are_counted_as_by_hand(task):
+    found = task.slices().set_index("slice")
+    wrong, lengths = task.labels != task.guesses, np.array([len(text[0].split()) for text in task.examples.texts])
+    third, two = (int(x) for x in np.quantile(lengths, [1 / 3, 2 / 3]))
+    slices = {f"at most {third} words": lengths <= third, f"more than {two} words": lengths > two}
+    slices |= {name: task.labels == k for k, name in enumerate(task.names)}
+    assert {*found.index} == {*slices}
+    for name, inside in slices.items():
+        row = found.loc[name]
+        assert (row["n"], row["wrong"]) == (inside.sum(), wrong[inside].sum())
+        assert (row["rate"], row["rate_outside"]) == pytest.approx((wrong[inside].mean(), wrong[~inside].mean()))
+        assert row["p"] == pytest.approx(fisher(inside, wrong), rel=1e-6)
 
 
 def test_texts_in_small_pieces_are_counted_beside_the_others(task):

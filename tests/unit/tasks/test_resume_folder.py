@@ -18,12 +18,13 @@ from bertlens.base import arrays_file
 from bertlens.cli import main
 from bertlens.errors import ExportError
 from bertlens.tasks import ablation_effects, cluster, labelled_task, task_answers
-from bertlens.tasks.ablations import Ablation, Site
+from bertlens.tasks.ablations import Ablation
+from bertlens.whatif.head_study import HeadSite
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_kinds import TAGS, headed, tagged
 from unit.tasks.test_page import of_two
 
-PARTS = [Site(0, 1), Site(1, 2), Site(2, -1)]
+PARTS = [HeadSite(0, 1), HeadSite(1, 2), HeadSite(2, -1)]
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, stop: int = 0) -> list[int]:

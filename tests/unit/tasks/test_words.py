@@ -12,6 +12,7 @@ import torch
 from scipy import stats as st
 
 import bertlens as bl
+from bertlens.tasks.words import gained, gained_said, read_words
 from unit import tiny
 from unit.tasks import trained_words as tw
 from unit.tasks.classifier import labelled, lens_of, model_of, texts_of
@@ -183,7 +184,7 @@ def test_holm_is_over_all_that_was_tried(words):
 
 
 def test_columns_of_labels_and_of_wrong_answers(lens, examples, words):
-    """Fisher's exact tests: of the label towards the effect, and of wrong answers, as the slices have them."""
+    """Fisher's exact tests: of the label towards the effect, and of wrong answers, by Holm for all that was tried."""
     task = words.task
     for row in words.table[words.table["kind"] == "word"].itertuples():
         inside = np.array([row.word in text.split() for text, _ in examples])
@@ -197,13 +198,16 @@ def test_columns_of_labels_and_of_wrong_answers(lens, examples, words):
         ]
         assert row.p_label == pytest.approx(st.fisher_exact(counts, "greater").pvalue, rel=1e-6)
         assert (row.label_with, row.label_without) == pytest.approx((has[inside].mean(), has[~inside].mean()))
-    by_name = task.slices().query("kind == 'word'").set_index("slice")
-    shared = [row for row in words.table.itertuples() if row.kind == "word" and f"“{row.word}”" in by_name.index]
-    assert len(shared) > 10
-    for row in shared:
-        own = by_name.loc[f"“{row.word}”"]
-        assert (row.texts, row.wrong) == (own["n"], own["wrong"])
-        assert (row.rate, row.rate_outside, row.p_wrong) == pytest.approx(tuple(own[["rate", "rate_outside", "p"]]))
+    wrong = task.labels != task.logits.argmax(1)
+    for row in words.table[words.table["kind"] == "word"].itertuples():
+        inside = np.array([row.word in text.split() for text, _ in examples])
+        counts = [[(wrong & side).sum(), (~wrong & side).sum()] for side in (inside, ~inside)]
+        assert (row.texts, row.wrong) == (inside.sum(), counts[0][0])
+        assert (row.rate, row.rate_outside) == pytest.approx((wrong[inside].mean(), wrong[~inside].mean()))
+        assert row.p_wrong == pytest.approx(st.fisher_exact(counts, "greater").pvalue, rel=1e-6)
+    once = words.table[words.table["class"] == "class 0"].sort_values("p_wrong", kind="stable")
+    holm = np.minimum(1, np.maximum.accumulate(once["p_wrong"] * (len(once) - np.arange(len(once)))))
+    assert once["p_wrong_holm"].tolist() == pytest.approx(holm.tolist())
 
 
 def test_estimates_are_slopes_and_their_error_is_measured(lens, examples):
@@ -240,7 +244,7 @@ def test_estimates_are_slopes_and_their_error_is_measured(lens, examples):
 @pytest.mark.parametrize(
     ("seed", "rule"),
     [
-        pytest.param(seed, rule, marks=[] if rule in ("word", "pair", "place")[: 3 - 2 * seed] else pytest.mark.long)
+        pytest.param(seed, rule, marks=pytest.mark.long if rule == "order" else [])
         for rule in ("word", "pair", "place", "order")
         for seed in range(2)
     ],
@@ -291,6 +295,23 @@ def test_a_shortcut_that_the_labels_do_not_account_for_is_a_suspect():
     assert (
         f"that the labels do not account for: {count}" in words.said and "; a word matched in count by " in words.said
     )
+
+
+def test_a_shortcut_that_a_model_has_learned_since_has_gained(tmp_path):
+    """From a clean model to one with it, most of all words; and not the other way round."""
+    clean, planted = (tw.trained(rule, 0)[0] for rule in (tw.clean, tw.shortcut))
+    examples = tw.drawn(tw.balanced, 60, 0)
+    before, after = (bl.task(lens, examples, progress=False) for lens in (clean, planted))
+    (tmp_path / "own.json").write_text('{"words": 1, "rows": [{"word": "yak", "class": "complaint"}]}')
+    own = read_words(tmp_path / "own.json")
+    [line] = gained(after, own).to_dict("records")
+    rows = read_words(before.words().save(tmp_path / "before.json", 400))
+    table = gained(after, rows)
+    found = table[table["gained"] & (table["kind"] == "word") & (table["class"] == "complaint")]
+    assert found.sort_values("change").iloc[-1]["word"] == "yak" and line["gained"] and line["now"] > 1
+    assert "“yak" in gained_said(table)
+    back = gained(before, read_words(after.words().save(tmp_path / "after.json", 400)))
+    assert not back[back["word"] == "yak"]["gained"].any() and back[back["word"] == "yak"]["change"].max() < -1
 
 
 @pytest.mark.long

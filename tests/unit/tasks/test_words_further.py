@@ -72,22 +72,52 @@ def test_a_file_of_words_says_what_has_gained(task, words, tmp_path):
     table = gained(task, rows)
     assert table["change"].abs().max() < 1e-6 and not table["gained"].any()  # the same model, the same texts
     [earlier] = [row for row in rows if row["word"] == rows[0]["word"] and row["effect"] > 0]
-    less = earlier | {name: earlier[name] / 10 for name in ("effect", "low", "high")}
-    [line] = gained(task, [less]).to_dict("records")
-    assert line["gained"] and line["change"] == pytest.approx(0.9 * earlier["effect"], abs=1e-6)
-    below = math.hypot(earlier["effect"] - earlier["low"], (earlier["high"] - earlier["effect"]) / 10)
-    assert line["low"] == pytest.approx(line["change"] - below, abs=1e-6)
+    texts = [text for (text,) in task.examples.texts if earlier["word"].split()[0] in text.split()]
+    assert len(earlier["by"]) == earlier["texts"] <= len({*texts})
     named = {
         "words": 1,
         "rows": [{name: earlier[name] for name in ("word", "class", "kind", "of")}, {"word": "dog", "class": "cold"}],
     }
     (tmp_path / "own.json").write_text(json.dumps(named))
     [line] = gained(task, read_words(tmp_path / "own.json")).to_dict("records")
-    assert line["gained"] and line["low"] == pytest.approx(earlier["low"], abs=1e-6)
-    with pytest.raises(InputError, match="no file of words"):
-        read_words(tmp_path / "none.json")
+    assert line["gained"] and (line["low"], line["high"]) == pytest.approx((earlier["low"], earlier["high"]), abs=1e-6)
+    for bad in ("none.json", "old.json"):  # none, and one without the effects by text
+        (tmp_path / "old.json").write_text(json.dumps({"words": 1, "rows": [{"word": "a", "class": "b", "effect": 1}]}))
+        with pytest.raises(InputError, match="no file of words"):
+            read_words(tmp_path / bad)
     with pytest.raises(InputError, match="the class 'hot'"):
         gained(task, [earlier | {"class": "hot"}])
+    with pytest.raises(InputError, match="no word of the file stands in two of its texts"):
+        gained(task, [earlier | {"by": dict([*earlier["by"].items()][:1])}])
+
+
+def test_a_gain_is_of_the_same_texts(task, words, tmp_path):
+    """Paired: the interval of the differences, at 95 % for all words of the file; an analytic case, chance, a shift."""
+    rows = read_words(words.save(tmp_path / "words.json", 400))
+    rows = [row for row in rows if row["effect"] > 0 and row["kind"] == "word"]
+    assert len(rows) > 3
+    random = np.random.default_rng(0)
+
+    def before(row: dict[str, Any], noise: float, less: float = 0.0) -> dict[str, Any]:
+        return row | {"by": {key: value - less + random.normal(0, noise) for key, value in row["by"].items()}}
+
+    own = [before(row, 0.02, 0.6 * row["effect"]) for row in rows]
+    for row, line, new in zip(rows, gained(task, own).to_dict("records"), own, strict=True):
+        differences = np.array([row["by"][key] - new["by"][key] for key in row["by"]])
+        spread, level = st.sem(differences), 1 - 0.05 / len(rows)
+        ends = st.t.interval(level, len(differences) - 1, differences.mean(), spread)
+        assert (line["change"], line["low"], line["high"]) == pytest.approx((differences.mean(), *ends), abs=1e-5)
+        assert line["before"] == pytest.approx(np.mean([*new["by"].values()])) and line["texts"] == len(differences)
+        assert line["gained"] == (ends[0] > 0)
+    turned = [before(row, 1e-4, 0.9 * row["effect"]) for row in rows]  # was weak, or is weaker and the other way
+    turned += [row | {"by": {key: -10 * value for key, value in row["by"].items()}} for row in rows]
+    assert gained(task, turned)["gained"].tolist() == [True] * len(rows) + [False] * len(rows)
+    chance = sum(gained(task, [before(row, 0.3) for row in rows])["gained"].any() for _ in range(60))
+    assert chance <= 6  # of 60 without a change; 1.5 are to be expected
+    large = max(rows, key=lambda row: np.std([*row["by"].values()]))
+    lines = gained(task, [before(row, 0.01, 0.1 * (row is large)) for row in rows])
+    assert lines[lines["gained"]]["word"].tolist() == [large["word"]]
+    assert np.std([*large["by"].values()]) > 0.1  # of which the mean alone would tell nothing
 
 
 def odds(lens: bl.Lens, text: str) -> float:
@@ -286,13 +316,13 @@ def test_the_command_writes_checks_and_mines(command, capsys, monkeypatch):
         len(suspects)
     )
     assert command("-o", "next.html", "--words", "4", "--check", "page-words.json") == 0
-    assert "none of 8 words has gained" in capsys.readouterr().out
+    assert "none of 4 words has gained, by the same texts" in capsys.readouterr().out
     about = json.loads(Path("page-words.json").read_text())
     for row in about["rows"]:
-        row |= {name: row[name] / 10 for name in ("effect", "low", "high") if row[name] is not None}
+        row["by"] = {key: value / 10 for key, value in row["by"].items()}
     Path("old.json").write_text(json.dumps(about))
     assert command("-o", "page.html", "--words", "4", "--check", "old.json", "--force") == 1
-    assert "of 8 words have gained: “" in capsys.readouterr().err
+    assert "of 4 words have gained: “" in capsys.readouterr().err
     for options, error in (
         (["--counter-examples", "b.csv"], "give --words 30"),
         (["--words", "-1"], "numbers from 0"),
@@ -300,6 +330,34 @@ def test_the_command_writes_checks_and_mines(command, capsys, monkeypatch):
         (["--words", "2", "--counter-examples", "b.txt"], "neither"),
     ):
         assert command("-o", "other.html", *options) == 2 and error in capsys.readouterr().err
+
+
+def test_the_command_has_the_words_of_two_models(command, capsys, monkeypatch):
+    """The sentence and the page's column are those of `against`."""
+    lenses = {"m": lens_of(), "n": lens_of()}
+    lenses["n"].model.classifier.weight.data *= 20  # words move it as much further
+    lenses["n"] = bl.Lens(lenses["n"].model, lenses["n"].tokenizer)
+    monkeypatch.setattr("bertlens.cli.command_line.load_lens", lenses.__getitem__)
+    assert command("-o", "page.html", "--words", "4", "--against", "n") == 0
+    words = bl.task(lenses["m"], labelled(40), batch_size=4, progress=False).words(4, against=lenses["n"])
+    assert words.said in capsys.readouterr().out and "Beside “BertForSequenceClassification” " in words.said
+    found = words.changes[words.changes["finding"]].drop_duplicates(["kind", "word", "of"])
+    best = found.iloc[0]
+    moves = f"“{best['word']}” moves {best['class']} by {best['now']:+.2f}, {best['before']:+.2f} there"
+    assert len(found) and f" {len(found)} part" in words.said and moves.replace("-", "−") in words.said
+    page = Path("page.html").read_text(encoding="utf-8")
+    place = page.index("<th", page.index("Words it goes by"))
+    head, body = page[place:].split("</thead>")[:2]
+    names = [cell.split(">")[1].split("<")[0] for cell in head.split("<th ")[1:]]
+    cells = [cell.split(">")[1].split("<")[0] for cell in body.split("<tr")[1].split("<td")[1:]]
+    shown = words.table[words.table["effect"] > 0].sort_values("suspect", ascending=False, kind="stable").iloc[0]
+    keys = ["class", "kind", "word", "of"]
+    before = words.changes.set_index(keys)["before"][tuple(shown[keys])]
+    cells = cells[: len(names)]
+    assert cells[names.index("before")] == f"{before:.2f}".replace("-", "−")
+    for options in (["--against", "n"], ["--words", "2", "--against", "n", "--stage", "estimate"]):
+        assert command("-o", "other.npz" if "--stage" in options else "other.html", *options) == 2
+        assert "--against is of words" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("runs", [100, pytest.param(10_000, marks=pytest.mark.long)])
@@ -382,5 +440,36 @@ def test_edits_turn_answers_beside_fillers():
     ):
         with pytest.raises(InputError, match=error):
             task.edits(**given)
-    with pytest.raises(InputError, match="classes of texts"):
-        bl.task(lens_of(classes=1), [(text, float(k)) for text, k in sentences(10, 0)], progress=False).edits()
+
+
+def test_edits_move_numbers_beside_fillers():
+    """By the model itself; paired by text. Tags would shift with the words: refused."""
+    lens = lens_of(3, classes=1)
+    task = bl.task(lens, [(text, float(n % 7)) for n, (text, _) in enumerate(sentences(40, 1))], progress=False)
+    probe = task.edits(words=["warm", "very"], frames=["the {} cat sat", "it was {}."], fillers=["it", "a", "on"])
+
+    def number(text: str) -> float:
+        with torch.no_grad():
+            return lens.model(**lens.tokenizer(text, return_tensors="pt")).logits.item()
+
+    assert [*probe.table["kind"]] == ["not", "number", "word", "word"]
+    for line in probe.table.to_dict("records"):
+        pairs = probe.pairs[(probe.pairs["kind"] == line["kind"]) & (probe.pairs["word"] == line["word"])]
+        own, edit, filler = (np.array([*map(number, pairs[name])]) for name in ("text", "edit", "filler"))
+        assert pairs["guess_edit"].tolist() == pytest.approx(edit.tolist(), abs=1e-5)
+        far, by_filler = np.abs(edit - own), np.abs(filler - own)
+        assert (line["n"], line["moved"], line["filler_moved"]) == pytest.approx(
+            (len(pairs), np.median(far), np.median(by_filler)), abs=1e-5
+        )
+        ends = st.ttest_rel(far, by_filler).confidence_interval()
+        assert (line["more"], line["low"], line["high"]) == pytest.approx(((far - by_filler).mean(), *ends), abs=1e-4)
+        assert line["p"] == pytest.approx(st.ttest_rel(far, by_filler).pvalue, abs=1e-3)
+    first = probe.table.iloc[0]
+    chance = ", and that is no chance." if first["finding"] else "."
+    said = f"“not” moves {first['n']} answers by {first['moved']:.2g} (median), a filler of equal length by "
+    assert probe.said.startswith(f"{said}{first['filler_moved']:.2g}{chance}")
+    config = tf.BertConfig(**tiny.BERT, num_labels=2, id2label={0: "O", 1: "B-X"})
+    tagger = bl.Lens(tiny.shaken(tf.BertForTokenClassification(config)), tiny.wordpiece())
+    tags = bl.task(tagger, [(["the", "cat"], ["O", "B-X"]), (["a", "mat"], ["O", "O"])], progress=False)
+    with pytest.raises(InputError, match="edits turn classes of texts, or move numbers of them"):
+        tags.edits()

@@ -14,9 +14,9 @@ import pytest
 import bertlens as bl
 from bertlens.errors import InputError, SelectionError
 from bertlens.export.html import question_name
+from bertlens.search.view import case_questions
+from bertlens.search.view.case_answers import gains_of
 from bertlens.whatif import off
-from bertlens.widgets.retrieval import case_questions
-from bertlens.widgets.retrieval.case_answers import gains_of
 from unit import tiny_encoders
 from unit.asking import replies
 from unit.tiny_encoders import words

@@ -14,9 +14,9 @@ import bertlens as bl
 from bertlens.errors import ExportError, InputError
 from bertlens.export import page_tokenizer
 from bertlens.search.retrieval_run import Retrieval
-from bertlens.widgets.retrieval import collection_answers
-from bertlens.widgets.retrieval import search_engine as engine_page
-from bertlens.widgets.retrieval.case_questions import RetrievalQuestions
+from bertlens.search.view import collection_answers
+from bertlens.search.view import search_engine as engine_page
+from bertlens.search.view.case_questions import RetrievalQuestions
 from unit import tiny_encoders
 from unit.asking import replies
 from unit.export import engine

@@ -15,7 +15,7 @@ import bertlens as bl
 from bertlens.base import colors, wire
 from bertlens.errors import InputError
 from bertlens.widgets.messages import turns
-from bertlens.widgets.panels.similarity_panel import SimilarityPanel
+from bertlens.widgets.similarity.similarity_panel import SimilarityPanel
 from unit.asking import question, replies
 from unit.export.test_export import attention
 from unit.tiny_encoders import TEXTS, crossed, encoder, words

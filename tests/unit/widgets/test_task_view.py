@@ -18,8 +18,8 @@ from bertlens.base.jobs import Job, Stopped
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
 from bertlens.tasks.subgroups import slices_said
-from bertlens.widgets.panels import task_fields
-from bertlens.widgets.panels import task_panel as panel
+from bertlens.tasks.view import task_fields
+from bertlens.tasks.view import task_panel as panel
 from bertlens.widgets.questions import Question
 from unit import tiny
 from unit.asking import replies
@@ -207,6 +207,13 @@ def test_words_are_the_tasks_own_each_for_the_class_that_it_speaks_for(few: bl.T
         assert {*row["rows"]} == {n for n in row["held"] if few.wrong[n]} and row["wrong"] == len(row["rows"])
         ends = binomtest(row["wrong"], row["n"]).proportion_ci(0.95, "exact")
         assert (row["low"], row["high"]) == pytest.approx((ends.low, ends.high), abs=1e-6)
+    texts_with_it = bl.task(lens_of(1), [(f"it {text}", label) for text, label in labelled(230)], progress=False)
+    few_words = texts_with_it.words(2, runs=400)
+    told = finished(texts_with_it.explore(words_found=few_words), "words")
+    row = next(row for row in told["rows"] if row["n"] == 230)
+    by_loss = texts_with_it.table.sort_values("loss", ascending=False, kind="stable")
+    assert row["held"] == by_loss["row"].tolist()[:200] and max(len(row["held"]) for row in told["rows"]) == 200
+    assert row["rows"] == by_loss[~by_loss["right"]]["row"].tolist()[:200] and row["wrong"] == (~by_loss["right"]).sum()
     found = few.explore(words_found=words)
     assert asked(found, "task")[0]["held"] == ["words"]
     with pytest.raises(InputError, match="words is what"):
@@ -245,9 +252,9 @@ def test_what_wrong_answers_rest_on_is_the_tasks_own() -> None:
 
 
 def test_the_sentence_of_slices_counts_those_that_are_worse_than_chance() -> None:
-    table = pd.DataFrame({"finding": [True, False, False], "kind": "word", "slice": ["“mat”", "“cat”", "“sat”"]})
+    table = pd.DataFrame({"finding": [True, False, False], "kind": "label", "slice": ["warm", "cold", "mild"]})
     assert slices_said(table).startswith("In 1 of 3 slices more is wrong than chance would make it (")
-    assert ": word “mat” (" in slices_said(table, 5) and "cat" not in slices_said(table, 5)
+    assert ": label warm (" in slices_said(table, 5) and "cold" not in slices_said(table, 5)
     table.attrs["wrong_is"] = "far off"  # of numbers
     assert slices_said(table).startswith("In 1 of 3 slices more is far off than chance")
     table.attrs.clear()

@@ -12,8 +12,8 @@ from bertlens.cli import command_line as cli
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live
 from bertlens.export.deflate import from_text
+from bertlens.lessons import teaching
 from bertlens.lessons.teaching_texts import TEACHING
-from bertlens.widgets import teaching
 from unit.asking import answered_once
 from unit.export import engine
 from unit.tiny import bert_with

@@ -11,7 +11,7 @@ import { Refused } from "../../tabs/refusal";
 import { labelOf, QUESTIONS, TabList } from "../../tabs/tablist";
 import { WhyLeaf } from "../../tabs/why/whyleaf";
 import { leafOf } from "../unfolded";
-import { closeLeaf } from "./openleaf";
+import { closeLeaf, inFull } from "./openleaf";
 
 function HowLeaf() {
   const { shownHead, focus } = useView();
@@ -20,26 +20,33 @@ function HowLeaf() {
 
 const BODIES: Record<string, ComponentType> = { neurons: HowLeaf, why: WhyLeaf, matter: MatterLeaf };
 
+const WORDS: Record<string, string> = { neurons: "how", why: "why", matter: "matter" };
+
 export function Leaf() {
   const view = useView();
-  const { page } = view;
   const open = openTab(view);
   const Body = leafOf(view) && open && BODIES[open.name];
   if (!Body) return null;
   const tabs = tabsOf(view).filter(({ name }) => name in QUESTIONS);
   const choose = (name: string) => (name === open.name ? closeLeaf(view) : visit(view, name));
-  const unfold = () => {
-    page.allHeads.value = true;
-    visit(view, open.name);
-  };
   return (
     <section class="bl-leaf" data-testid="leaf" aria-label={labelOf(view, open)}>
       <div class="bl-leaf-head">
         <TabList {...{ tabs, open, choose }} label="Questions" />
         <span class="bl-spacer" />
-        <Button class="bl-link" title="Every part of this answer, below all heads" onClick={unfold}>
-          the whole of it ›
-        </Button>
+        <span class="bl-full-answers bl-muted">
+          in full:
+          {tabs.map(({ name }) => (
+            <Button
+              key={name}
+              class="bl-link"
+              aria-label={`In full: ${WORDS[name]}`}
+              onClick={() => inFull(view, name)}
+            >
+              {WORDS[name]}
+            </Button>
+          ))}
+        </span>
         <Button class="bl-link" title="Escape" onClick={() => closeLeaf(view)}>
           close
         </Button>

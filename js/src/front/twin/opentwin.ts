@@ -5,7 +5,7 @@ import { LIMITS, SETTINGS } from "../../generated/vocabulary";
 import { afterFrame } from "../../state/nextframe";
 import type { View } from "../../state/view";
 import { choose } from "../../whatif/target";
-import { fold, isUnfolded, leafOf } from "../unfolded";
+import { fold, hasHeadsLeaf, isUnfolded, leafOf } from "../unfolded";
 
 const OPENED = "A second sentence stands below the first. Write in either; Escape closes it.";
 const CLOSED = "One sentence again.";
@@ -22,7 +22,7 @@ export const mayCompare = ({ overview, link }: View): boolean =>
 /** The text below, "" for none. */
 export function textBelow(view: View): string {
   const { run, text, text_pair } = view.page.compareWith.value;
-  return run || text_pair || isUnfolded(view) || leafOf(view) || !mayCompare(view) ? "" : text;
+  return run || text_pair || isUnfolded(view) || hasHeadsLeaf(view) || leafOf(view) || !mayCompare(view) ? "" : text;
 }
 
 /** Double the sentence; what had the focus goes, so the new one has it. */

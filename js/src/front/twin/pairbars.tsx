@@ -1,8 +1,10 @@
 // Both answers in pairs of bars: thin what the sentence above gives, full what the one below does.
 import type { ComponentChildren } from "preact";
 import { Button } from "../../parts/controls";
-import { tokenText } from "../../parts/token";
+import { tokenQuote, tokenText } from "../../parts/token";
 import { clozeOf, isPlain } from "../../state/cloze";
+import { isLone } from "../../state/frontanswers";
+import { TITLES, useFitted } from "../answer";
 import { wordShares } from "../answerbars";
 import { short } from "../claims";
 import { answerPairs, bothPlain, type Side, type Sides } from "./sides";
@@ -10,14 +12,6 @@ import type { WordPairs } from "./wordpairs";
 
 const ROWS = 5;
 const ENDS = [0.1, 0.25, 0.5, 1];
-const TITLES: Record<string, string> = {
-  words: "The model’s guesses",
-  labels: "The model’s label",
-  tags: "The model’s tags",
-  span: "The model’s answer",
-  embedding: "The vectors rest on",
-};
-
 export interface PairRow {
   name: string;
   above: number | null;
@@ -75,6 +69,22 @@ function rowsFrom(sides: Sides, pairs: WordPairs): PairRow[] {
   });
 }
 
+/** What the bars are of; of which word in each, where the answer is one word's. */
+function titleOf(sides: Sides): string {
+  if (bothPlain(sides)) return "Would it find the word again?";
+  const [above, below] = sides.map(({ front, view }) => {
+    const token = front && view.overview.queries.tokens[front.lead.position];
+    return token === null || token === undefined ? "" : tokenQuote(token);
+  });
+  const answers = (sides[1].front ?? sides[0].front)?.answers;
+  if (!answers) return "The model’s answer";
+  if (answers.kind === "embedding") return "The vectors rest on";
+  if (isLone(answers)) return "The model’s score";
+  const title = TITLES[answers.kind]!;
+  if (answers.kind !== "tags") return title;
+  return `${title} ${above === below ? `${above} in both` : `${above} above, ${below} below`}`;
+}
+
 interface Props {
   sides: Sides;
   pairs: WordPairs;
@@ -86,7 +96,7 @@ export function PairBars({ sides, pairs, labels, children }: Props) {
   const rows = rowsFrom(sides, pairs);
   const front = sides[1].front ?? sides[0].front;
   const kind = front?.answers.kind ?? "";
-  const title = bothPlain(sides) ? "Would it find the word again?" : (TITLES[kind] ?? "The model’s answer");
+  const isScore = front !== null && isLone(front.answers);
   const numbers = rows.flatMap(({ above, below }) => [above ?? 0, below ?? 0]);
   const least = ["words", "embedding"].includes(kind) || front?.answers.unit !== "probability" ? 0 : 1;
   const peak = Math.max(least, ...numbers);
@@ -96,16 +106,18 @@ export function PairBars({ sides, pairs, labels, children }: Props) {
     insetInlineStart: `${(100 * (Math.min(0, value) - lo)) / (hi - lo || 1)}%`,
     width: `${(100 * Math.abs(value)) / (hi - lo || 1)}%`,
   });
+  const first = useFitted(rows[0]?.name ?? "");
   const number = (value: number | null) => (value === null ? "–" : short(value));
   return (
     <section class="bl-front-answer bl-pair-bars" data-testid="answer" aria-label="The model’s answers">
-      <h3>{title}</h3>
+      <h3>{titleOf(sides)}</h3>
       <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
-        {rows.map(({ name, above, below, hide }, n) => {
+        {rows.map(({ above, below, hide, ...row }, n) => {
+          const name = isScore ? "score" : row.name;
           const words = `${tokenText(name)}: ${number(above)} above, ${number(below)} below`;
           const inside = (
             <>
-              <span class="bl-answer-name bl-serif">
+              <span ref={n === 0 ? first : undefined} class={isScore ? "bl-answer-name bl-ours" : "bl-answer-name"}>
                 <bdi dir="auto">{tokenText(name)}</bdi>
               </span>{" "}
               <span class="bl-answer-number bl-number">{number(below)}</span>{" "}

@@ -58,12 +58,13 @@ export function lookPairPieces(head: string, above: Looked, below: Looked): Piec
 /** A number with and without the head. */
 export interface Move {
   name: string; // of the answer, "" for a vector's turn
+  isScore?: boolean;
   from: number;
   to: number;
 }
 
-function movePieces({ name, from, to }: Move): Piece[] {
-  const subject = name ? [word(name)] : ["the vector"];
+function movePieces({ name, isScore, from, to }: Move): Piece[] {
+  const subject = isScore ? ["the score"] : name ? [word(name)] : ["the vector"];
   if (!name) return [...subject, " turns by ", number(to, true)];
   if (isAlike(from, to)) return [...subject, " stays at ", number(from)];
   return [...subject, to < from ? " falls from " : " rises from ", number(from), " to ", number(to, true)];
@@ -76,6 +77,12 @@ export function effectPairPieces(above: Move, below: Move): Piece[] {
   const second = below.name || above.name ? b : ["by ", number(below.to, true)];
   return ["Without it, ", ...a, " above, ", ...second, " below."];
 }
+
+/** Of two scores. */
+export const scorePieces = (above: number, below: number): Piece[] =>
+  isAlike(above, below)
+    ? ["The score is ", number(above), " in both."]
+    : ["The score is ", number(above), " above, ", number(below), " below."];
 
 /** Of two vectors. */
 export const alikePieces = (cosine: number): Piece[] => ["The two vectors are alike by ", number(cosine), " (cosine)."];

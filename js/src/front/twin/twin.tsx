@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 import { isOfHead, movedBy, placeIn } from "../../kernel/opened";
 import { headLabel, signed } from "../../paint/format";
 import { Button } from "../../parts/controls";
-import { FrontAnswers } from "../../state/frontanswers";
+import { FrontAnswers, isLone } from "../../state/frontanswers";
 import { visit } from "../../state/page";
 import { useView, type View, ViewContext } from "../../state/view";
 import { cosineWith } from "../../tabs/compare/tworuns";
@@ -19,7 +19,7 @@ import { HeadChips } from "./headchips";
 import { closeTwin, textBelow } from "./opentwin";
 import { PairBars } from "./pairbars";
 import { useSecondRun } from "./secondrun";
-import { alikePieces, effectPairPieces, lookPairPieces, storyPieces } from "./sentences";
+import { alikePieces, effectPairPieces, lookPairPieces, scorePieces, storyPieces } from "./sentences";
 import {
   areAllRun,
   askerIn,
@@ -238,18 +238,22 @@ function claimOf(sides: Sides, pairs: AskedPairs): (Piece[] | null)[] {
   const best = areAllRun(sides) ? headsOf(sides)[0] : undefined;
   const guesses = sides.map((side) => numbered(guessOf(side, best ?? null)));
   const lone = sides.findIndex(({ front }) => front === null);
+  const scores = sides.flatMap(({ front }) => (front && isLone(front.answers) ? [front.lead.after] : []));
   const story =
-    guesses[0] && guesses[1]
-      ? storyPieces(guesses[0], guesses[1], differing)
-      : lone >= 0 && !sides[lone]!.waits && sides.some(({ front }) => front)
-        ? [`Nothing is asked ${lone === 0 ? "above" : "below"}: hide the same word in both.`]
-        : null;
+    scores.length === 2
+      ? scorePieces(scores[0]!, scores[1]!)
+      : guesses[0] && guesses[1]
+        ? storyPieces(guesses[0], guesses[1], differing)
+        : lone >= 0 && !sides[lone]!.waits && sides.some(({ front }) => front)
+          ? [`Nothing is asked ${lone === 0 ? "above" : "below"}: hide the same word in both.`]
+          : null;
   const moves = sides.map((side) => {
     const { front } = side;
     const to = without(side, spot);
     if (!front || to === null) return null;
     const isVector = front.answers.kind === "embedding";
-    return { name: isVector ? "" : front.lead.name, from: isVector ? 0 : front.lead.after, to };
+    const name = isVector ? "" : front.lead.name;
+    return { name, isScore: isLone(front.answers), from: isVector ? 0 : front.lead.after, to };
   });
   const effect = moves[0] && moves[1] ? effectPairPieces(moves[0], moves[1]) : null;
   return [story, look, effect];

@@ -30,6 +30,7 @@ interface Props {
   current: number; // the place of the open one, −1 where it is not listed
   open: (n: number) => void;
   nothing: string; // that none is listed
+  drawn?: boolean; // it begins open, and has the keys
   children?: ComponentChildren; // filters, and what sorts
 }
 
@@ -39,13 +40,13 @@ export function inSight(count: number, top: number, height: number, row: number)
   return [from, Math.min(count, Math.ceil((top + height) / row) + SPARE)];
 }
 
-export function CaseList({ label, heading, hint, count, at, current, open, nothing, children }: Props) {
+export function CaseList({ label, heading, hint, count, at, current, open, nothing, drawn = false, children }: Props) {
   const id = useElementId();
   const box = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [sight, setSight] = useState({ top: 0, height: 600 });
   const [next, setNext] = useState<number | null>(null); // a case that the keys are on and that comes
-  const [isOpen, setOpen] = useState(false); // the drawer
+  const [isOpen, setOpen] = useState(drawn); // the drawer
   const active = Math.min(next ?? current, count - 1);
   const isLarge = active >= 0 && at(active).text.length > LINE;
   const topOf = (n: number) => n * ROW + (isLarge && n > active ? MORE : 0);
@@ -54,7 +55,10 @@ export function CaseList({ label, heading, hint, count, at, current, open, nothi
     if (top !== sight.top || height !== sight.height) setSight({ top, height });
   };
   useEffect(() => setNext(null), [current, count]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    if (drawn) box.current!.focus({ preventScroll: true });
+    return () => clearTimeout(timer.current);
+  }, []);
   useLayoutEffect(() => {
     const { scrollTop, clientHeight } = box.current!;
     const [from, to] = [active * ROW, (active + 1) * ROW + (isLarge ? MORE : 0)];

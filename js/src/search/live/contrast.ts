@@ -1,5 +1,5 @@
 // Why a question finds one passage before another: what each word puts into the difference of two cosines, exactly, as
-// bertlens/search/score_difference.py and bertlens/widgets/retrieval/case_answers.py have it.
+// bertlens/search/score_difference.py and bertlens/search/view/case_answers.py have it.
 
 import type { CaseText, SearchCase } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";

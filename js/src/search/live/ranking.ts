@@ -1,5 +1,5 @@
 // Passages of a page in the order of their vectors' cosines with that of a question: all in 8 bits, the first again in 16.
-// bertlens/widgets/retrieval/search_engine.py rounds passages, and measures how far this moves a score.
+// bertlens/search/view/search_engine.py rounds passages, and measures how far this moves a score.
 const ZERO = 32_768;
 const STEPS = 127 * 256; // of a row's largest number
 

@@ -151,7 +151,7 @@ export async function read(engine: Engine, text: string, task: Task): Promise<Re
   };
 }
 
-/** A text in pieces, each with its row, −1 of what has none: `pieces_of` of bertlens/widgets/retrieval/case_texts.py. */
+/** A text in pieces, each with its row, −1 of what has none: `pieces_of` of bertlens/search/view/case_texts.py. */
 function piecesOf(text: string, keys: string[], spans: (Span | null)[]): Reading["pieces"] {
   const [top, bottom] = [keys.findIndex(Boolean), keys.findLastIndex(Boolean)];
   const pieces: Reading["pieces"] = [];

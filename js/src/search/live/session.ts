@@ -1,5 +1,5 @@
 // The model in a page of a retrieval: ranks a typed question, contrasts passages, takes words out. It answers as
-// bertlens/widgets/retrieval/ does; what it cannot needs Python.
+// bertlens/search/view/ does; what it cannot needs Python.
 import type { Fields } from "../../engine/chips";
 import type { Answer } from "../../engine/runs";
 import type { Served } from "../../engine/serve";
@@ -16,7 +16,7 @@ import { Contrast, type Readings, SUBJECTS, scoresOf, signedNumbers } from "./co
 import { Passages, type Ranking } from "./ranking";
 import { deletedFrom, type Engine, hiddenVector, type Model, type Reading, read, type Task, tokensOf } from "./reading";
 
-/** What a page carries, see bertlens/widgets/retrieval/search_engine.py. */
+/** What a page carries, see bertlens/search/view/search_engine.py. */
 export interface Carried extends Model {
   digits: string;
   search: Model["search"] & {

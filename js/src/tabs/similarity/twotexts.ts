@@ -1,4 +1,4 @@
-// Two texts as the kernel tells of them (bertlens/widgets/panels/similarity_panel.py), and how it is asked.
+// Two texts as the kernel tells of them (bertlens/widgets/similarity/similarity_panel.py), and how it is asked.
 import type {
   BaselineFields,
   ByLayer,

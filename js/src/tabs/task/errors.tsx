@@ -1,5 +1,6 @@
 // What wrong answers rest on, in which slices more is wrong than chance would make it, and what words answers go by.
 
+import * as phrases from "../../generated/phrases";
 import { counted, number, percent } from "../../paint/format";
 import { quotation, visibleText } from "../../paint/quotes";
 import { Button } from "../../parts/controls";
@@ -59,7 +60,7 @@ function Explanation({ note, open }: { note: ErrorNote; open: (row: number) => v
 type Part = SliceRates["rows"][number] & Partial<WordEffects["rows"][number]>;
 
 const ABOUT = {
-  slices: ["Slices", "Where is more wrong?", "By length, class, word."],
+  slices: ["Slices", "Where is more wrong?", "By length, class, pieces."],
   words: ["Words", "What does it go by?", "Each word is hidden in turn."],
 } as const;
 
@@ -67,13 +68,14 @@ const ABOUT = {
 export function Slices({ task, work }: { task: Task; work: keyof typeof ABOUT }) {
   const state = stateOf(useView());
   const [title, label, about] = ABOUT[work];
-  const lead = (text: string, about: string, name: string, of: number[]) => (
+  const lead = (text: string, about: string, name: string, of: number[], count: number) => (
     <Button
       class="bl-link"
       disabled={!of.length}
       aria-label={`${text}: ${about}`}
       onClick={() => {
-        state.rows.value = { name, of: new Set(of) };
+        const rest = of.length < count ? `, the ${of.length} ${phrases.LARGEST_LOSS}` : "";
+        state.rows.value = { name: name + rest, of: new Set(of) };
         state.cell.value = null;
         state.only.value = "all";
       }}
@@ -81,7 +83,8 @@ export function Slices({ task, work }: { task: Task; work: keyof typeof ABOUT })
       {text}
     </Button>
   );
-  const nameOf = ({ kind, slice }: Part) => visibleText(`${kind} ${slice}`);
+  const isOfWords = work === "words";
+  const nameOf = ({ kind, slice }: Part) => visibleText(`${kind}${isOfWords ? ":" : ""} ${slice}`);
   const share = (name: "low" | "high" | "rate_outside"): Column<Part> => ({
     name: name.replace("rate_", ""),
     value: (row) => row[name],
@@ -99,16 +102,17 @@ export function Slices({ task, work }: { task: Task; work: keyof typeof ABOUT })
             rows={rows}
             columns={[
               {
-                name: "slice",
+                name: isOfWords ? "class: word" : "slice",
                 value: ({ kind, slice }) => `${kind} ${slice}`,
                 show: (row) => (row.finding ? <b>{nameOf(row)}</b> : nameOf(row)),
               },
               {
                 name: "n",
                 value: ({ n }) => n,
-                show: (row) => (row.held ? lead(counted(row.n), nameOf(row), nameOf(row), row.held) : counted(row.n)),
+                show: (row) =>
+                  row.held ? lead(counted(row.n), nameOf(row), nameOf(row), row.held, row.n) : counted(row.n),
               },
-              ...(work === "words" ? (["effect", "matched", "turned"] as const).map(effect) : []),
+              ...(isOfWords ? (["effect", "matched", "turned"] as const).map(effect) : []),
               {
                 name: "wrong",
                 value: ({ rate }) => rate,
@@ -118,6 +122,7 @@ export function Slices({ task, work }: { task: Task; work: keyof typeof ABOUT })
                     `${counted(row.wrong)} wrong in ${nameOf(row)}`,
                     `${nameOf(row)}, wrong`,
                     row.rows,
+                    row.wrong,
                   ),
               },
               ...(["low", "high", "rate_outside"] as const).map(share),

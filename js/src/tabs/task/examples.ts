@@ -1,4 +1,4 @@
-// Labelled examples as the kernel tells of them (bertlens/widgets/panels/task_panel.py), and what the reader chose of them.
+// Labelled examples as the kernel tells of them (bertlens/tasks/view/task_panel.py), and what the reader chose of them.
 import { type Signal, signal } from "@preact/signals";
 import { sorted } from "../../compute/sorted";
 import type * as answers from "../../generated/answers";

@@ -57,7 +57,7 @@ class Clicks:
 
     def unfold(self) -> None:
         """Unfold all heads, where they are not."""
-        button = self.root.locator(".bl-open-heads[aria-expanded=false]")
+        button = self.root.locator(".bl-in-full")
         if button.count():
             self.click(button)
 

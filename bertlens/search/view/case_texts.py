@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...measures.words import grouped
-from ...search.text_words import TextWords, key_of
 from ...text.display import BLANK, word_of
 from ...text.encoding import encode
+from ..text_words import TextWords, key_of
 
 NO_ROW = -1  # of what stands between words
 

@@ -10,14 +10,14 @@ from typing_extensions import TypedDict
 
 from ...base.jobs import Job, Stopped, Works
 from ...errors import BertLensError, InputError
-from ...tasks import ABLATIONS, MEASURES, Against, Errors, Heads, Task, TaskWords, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..messages.arguments import ARGUMENTS, Argument, choice
-from ..messages.records import Again, Arrays, Message, Nothing, WorkEnd
-from ..messages.turns import at_work
-from ..request import Request
-from .panel import RUNS, Panel
+from ...widgets.messages.arguments import ARGUMENTS, Argument, choice
+from ...widgets.messages.records import Again, Arrays, Message, Nothing, WorkEnd
+from ...widgets.messages.turns import at_work
+from ...widgets.panels.panel import RUNS, Panel
+from ...widgets.request import Request
+from .. import ABLATIONS, MEASURES, Against, Errors, Heads, Task, TaskWords, expected
 from .task_fields import (
     TOLD,
     AgainstFields,

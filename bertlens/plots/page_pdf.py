@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...base.limits import LIMITS, within
-from ...errors import ExportError
-from ...measures.offers import offers
-from ...trace.trace import Trace
-from ..messages.records import Nothing
-from ..panels.similarity_panel import Texts, shown_pair
-from ..request import Request
-from .head_answers import layer_maps
+from ..base.limits import LIMITS, within
+from ..errors import ExportError
+from ..measures.offers import offers
+from ..trace.trace import Trace
+from ..widgets.answers.head_answers import layer_maps
+from ..widgets.messages.records import Nothing
+from ..widgets.request import Request
+from ..widgets.similarity.similarity_panel import Texts, shown_pair
 
 _SELECTION = ("units", "pair_filter", "hide_special", "renormalize")
 _SVG = "save the SVG, which has it"
@@ -27,8 +27,8 @@ def pdf(request: Request, sheet: dict[str, Any]) -> tuple[Nothing, bytes]:
     Raises ExportError, with the way out, without matplotlib, for what it has no figure or no letters for, and for a
     text of which the page shows a part.
     """
-    from ... import plots
-    from ...plots.screen_figure import checked, screen_figure
+    from .. import plots
+    from .screen_figure import checked, screen_figure
 
     trace, traits = request.trace, request.traits
     if "drawn" in sheet:
@@ -59,7 +59,7 @@ def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = N
 
     Raises ExportError without matplotlib or letters, ModelError where there is no such split.
     """
-    from ... import plots
+    from .. import plots
 
     pair = shown_pair(request, texts)
     return {}, _file(lambda: plots.similarity(pair, **split), pair.traces[0])
@@ -67,10 +67,10 @@ def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = N
 
 def _file(draw: Callable[[], Any], trace: Trace) -> bytes:
     """What a figure is as a PDF file: paths and letters."""
-    from ... import plots
-    from ...plots.figure import pyplot
-    from ...plots.letters import IllegibleWarning
-    from ...plots.vector import as_paths
+    from .. import plots
+    from .figure import pyplot
+    from .letters import IllegibleWarning
+    from .vector import as_paths
 
     plt = pyplot()
     with warnings.catch_warnings(record=True) as caught, tempfile.TemporaryDirectory() as folder:

@@ -16,20 +16,19 @@ from ..base.paths import as_path
 from ..base.progress import page_bar
 from ..base.vocabulary.phrases import EXAMPLES
 from ..errors import InputError, check_language, check_name, excerpt
-from ..export import html
+from ..export import html, live
 from ..export.carried_rows import CarriedRows, carried_rows
-from ..export.live import Cost, cost, live
 from ..export.page_weights import is_in_four_bits
 from ..export.space import SpaceSource
 from ..lens import Lens
-from ..lessons.teaching_texts import TEACHING
 from ..model.borrowed import checked_once
 from ..text.piece_counts import FEW, fertility
 from ..text.texts import entries
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .view_record import stream_size
-from .views import Explorer
+from ..widgets.view_record import stream_size
+from ..widgets.views import Explorer
+from .teaching_texts import TEACHING
 
 Text: TypeAlias = str | tuple[str, str]
 
@@ -102,12 +101,12 @@ class Classroom(SpaceSource):
         """What the page opens on, as a view of the notebook; `selection` as of `Trace.explore`."""
         return Explorer(self.trace, **{"lesson": self.lesson, "language": self.languages} | selection)
 
-    def cost(self, small: bool = False, hosted: bool = False) -> Cost:
+    def cost(self, small: bool = False, hosted: bool = False) -> live.Cost:
         """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights.
 
         small, hosted: as for `to_html`.
         """
-        return cost(self.trace, self._is_small(small), hosted, None if hosted else self.rows)
+        return live.cost(self.trace, self._is_small(small), hosted, None if hosted else self.rows)
 
     @cached_property
     def others(self) -> list[Trace]:
@@ -158,7 +157,7 @@ class Classroom(SpaceSource):
             page_bar(progress) as bar,
         ):
             traces = self.others
-            model = live(self.trace, self._is_small(small), hosted, traces, None if hosted else self.rows)
+            model = live.live(self.trace, self._is_small(small), hosted, traces, None if hosted else self.rows)
             page = self.explore().page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"

@@ -14,16 +14,15 @@ from ...base.atomic import text_or_path
 from ...base.paths import as_path
 from ...base.progress import Progress, page_bar
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
-from ...export import bundle, pages
-from ...export.html import check_folder, question_name, search_page, with_model, with_model_beside
+from ...export import bundle, html, pages
 from ...export.space import SpaceSource
-from ...search.retrieval_run import Retrieval
-from ...search.search_page import PASSAGES
-from ...search.two_towers import check_one_model
 from ...trace.provenance import made_with, visible
-from ..closed import while_open
-from ..host import CELLS
-from ..messages import answered
+from ...widgets.closed import while_open
+from ...widgets.host import CELLS
+from ...widgets.messages import answered
+from ..retrieval_run import Retrieval
+from ..search_page import PASSAGES
+from ..two_towers import check_one_model
 from .case_answers import best_tried
 from .case_questions import RetrievalQuestions
 from .search_engine import search_engine
@@ -137,15 +136,15 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
             raise InputError("hosted=True is a folder for a page that carries its model: give live=True and the folder")
         if hosted:
             as_path(path).mkdir(parents=True, exist_ok=True)
-            check_folder(as_path(path), force)
+            html.check_folder(as_path(path), force)
         questions = self._open.questions["query"]
         # before what takes long
         pairs = {name: self._open.pair(name) for name in questions if live}
         model = search_engine(self._open.retrieval, pairs, hosted) if live else None
         text = self._page(contrasts, progress, model, hosted)
         if hosted and model is not None and path is not None:
-            return with_model_beside(text, model, path)
-        return text_or_path(with_model(text, model), path)
+            return html.with_model_beside(text, model, path)
+        return text_or_path(html.with_model(text, model), path)
 
     def page(self, above: str, below: str, contrasts: int) -> str:
         """The text of a page of the view, see `to_html`. Raises ExportError past 20 MB.
@@ -158,14 +157,14 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         retrieval = self._open.retrieval
         lens, size = retrieval.lens, retrieval.collection
         with page_bar(progress) as bar:
-            answers = {question_name(question): fields for question, fields in self._answers(contrasts, bar)}
+            answers = {html.question_name(question): fields for question, fields in self._answers(contrasts, bar)}
         facts = [amount(len(size.queries), "question"), amount(len(size.passages), "passage"), f"cases of {contrasts}"]
         versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]
         footer = " · ".join([visible(lens.model_name), *facts, *versions, made_with()["date"]])
         state = {"query": self.query, "theme": self.theme}
         title = f"{visible(lens.model_name)}: why is the wrong passage first?"
         origin = pages.origin(lens.model_name, PASSAGES, model.licence if model else "")
-        return search_page(title, footer, state, answers, origin, model, hosted, **around)
+        return html.search_page(title, footer, state, answers, origin, model, hosted, **around)
 
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self._open.retrieval.lens, PASSAGES, bool(page.get("live"))

@@ -10,28 +10,28 @@ import numpy as np
 import torch
 from typing_extensions import NotRequired, TypedDict
 
-from ...base.arrays_file import difference
-from ...base.dataframes import pd
-from ...base.limits import within
-from ...errors import InputError
-from ...measures.offers import offers
-from ...measures.significance import FEWEST_TEXTS, LEVEL
-from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
-from ...survey.distances import head_map, nearest_heads, square
-from ...survey.headstats import HeadStats
-from ...survey.similar_texts import SimilarTexts, similar_texts
-from ...survey.sums import BINS, edges
-from ...survey.syntax import predicted_words, word_attention
-from ...survey.text_statistics import text_steps
-from ...trace.provenance import identity, visible
-from ...trace.trace import Trace
-from ..messages.records import Arrays
-from ..messages.turns import PATIENCE, ask_again, in_steps
-from ..request import Request
-from .panel import Panel
+from ..base.arrays_file import difference
+from ..base.dataframes import pd
+from ..base.limits import within
+from ..errors import InputError
+from ..measures.offers import offers
+from ..measures.significance import FEWEST_TEXTS, LEVEL
+from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
+from ..trace.provenance import identity, visible
+from ..trace.trace import Trace
+from ..widgets.messages.records import Arrays
+from ..widgets.messages.turns import PATIENCE, ask_again, in_steps
+from ..widgets.panels.panel import Panel
+from ..widgets.request import Request
+from .distances import head_map, nearest_heads, square
+from .headstats import HeadStats
+from .similar_texts import SimilarTexts, similar_texts
+from .sums import BINS, edges
+from .syntax import predicted_words, word_attention
+from .text_statistics import text_steps
 
 if TYPE_CHECKING:
-    from ...survey.treebank import Sentence
+    from .treebank import Sentence
 
 
 Span = tuple[int, int]  # shortest, longest: tokens

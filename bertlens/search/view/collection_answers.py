@@ -11,15 +11,15 @@ from typing_extensions import TypedDict
 from ...base.dataframes import pd
 from ...base.wire import json_safe
 from ...errors import InputError
-from ...search import metrics, paired, slices
-from ...search.bm25 import SAID
-from ...search.exact_search import search
-from ...search.failure_rules import RULES
-from ...search.failures import failure_kinds, failures_said
-from ...search.hubs import RULE, hubs_said
-from ...search.ranked_lists import RankedLists
-from ...search.retrieval_run import Retrieval
-from ...search.vectors import encoded
+from .. import metrics, paired, slices
+from ..bm25 import SAID
+from ..exact_search import search
+from ..failure_rules import RULES
+from ..failures import failure_kinds, failures_said
+from ..hubs import RULE, hubs_said
+from ..ranked_lists import RankedLists
+from ..retrieval_run import Retrieval
+from ..vectors import encoded
 
 Row = dict[str, str | float | bool | None]
 HUBS = 100  # rows of a table

@@ -16,15 +16,14 @@ import numpy as np
 
 from ...base.amounts import verb
 from ...errors import ExportError
-from ...export import page_arithmetic, page_heads, page_weights
+from ...export import live, page_arithmetic, page_heads, page_weights
 from ...export.accuracy import upwards
-from ...export.live import LIMIT, Live, carried_model, check, part_pieces
-from ...search.exact_search import LEAST_NORM
-from ...search.retrieval_run import Retrieval
 from ...sentences.late_interaction import LateEncoder
 from ...sentences.sparse_encoder import SparseTextEncoder
 from ...text.tokenizer import cut_side
 from ...trace.trace import Trace
+from ..exact_search import LEAST_NORM
+from ..retrieval_run import Retrieval
 from .collection_answers import FIRST, TEN
 
 PASSAGES = 20_000
@@ -37,7 +36,7 @@ QUESTIONS = 16  # on which the page is measured
 Pairs = Mapping[str, tuple[str, str] | None]
 
 
-def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> Live:
+def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> live.Live:
     """pairs: the questions that the page lists, by id, with the passages of each one's case. hosted: the model is to
     stand beside the page.
 
@@ -46,7 +45,7 @@ def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> L
     lens, collection = retrieval.lens, retrieval.collection
     _check(retrieval)
     trace = lens.trace(collection.queries[0], truncation=True)
-    check(trace, hosted=hosted, beside=BESIDE)
+    live.check(trace, hosted=hosted, beside=BESIDE)
     head = page_heads.head(trace)
     if head.about["kind"] != "vectors":
         raise ExportError(
@@ -58,15 +57,15 @@ def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> L
     rows = rounded(retrieval.stages.vectors.numbers(order))
     texts = json.dumps([collection.passages[row] for row in order], ensure_ascii=False).encode()
     size = (rows.nbytes + len(texts)) * 5 // 4
-    if size > LIMIT and not hosted:
+    if size > live.LIMIT and not hosted:
         raise ExportError(
-            f"the passages take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
-            f"{BESIDE}"
+            f"the passages take about {size / 1e6:.0f} MB, a page carries {live.LIMIT // 10**6} MB: put them beside "
+            f"it, {BESIDE}"
         )
     digits = _measured(retrieval, trace, head, rows, order)
-    model = carried_model(trace, head, digits.said, hosted=hosted)
+    model = live.carried_model(trace, head, digits.said, hosted=hosted)
     about = {**model.about, "search": _about(retrieval, trace, pairs, order)}
-    parts = part_pieces([{"texts": np.frombuffer(texts, np.uint8)}, {"vectors": rows}])
+    parts = live.part_pieces([{"texts": np.frombuffer(texts, np.uint8)}, {"vectors": rows}])
     return replace(model, about=about, parts=chain(model.parts, parts))
 
 

@@ -13,8 +13,8 @@ from ...base.jobs import Stopped
 from ...base.progress import bar
 from ...errors import BertLensError
 from ...measures.significance import count_interval
-from ...search.retrieval_run import Retrieval
-from ...search.word_runs import FREQUENT, RANDOM
+from ..retrieval_run import Retrieval
+from ..word_runs import FREQUENT, RANDOM
 
 DRAWS = 8  # words at random, and as frequent, of the same passage
 

@@ -14,11 +14,11 @@ from ...base.quotes import quotation
 from ...base.ranking import is_nothing
 from ...base.vocabulary import phrases
 from ...errors import ModelError
-from ...search.score_difference import Contrast
-from ...search.text_words import TEXTS, check_text_name, signed, subject
-from ...search.vector_contrast import LateContrast, VectorContrast
-from ...search.word_runs import order_after, without_in_steps
 from ...whatif import off
+from ..score_difference import Contrast
+from ..text_words import TEXTS, check_text_name, signed, subject
+from ..vector_contrast import LateContrast, VectorContrast
+from ..word_runs import order_after, without_in_steps
 from .case_texts import pieces_of
 
 ARCS = 4  # of a word of the question to either passage

@@ -26,9 +26,9 @@ from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..messages.records import Answer, Nothing, Selection
 from ..messages.turns import PATIENCE, ask_again, in_steps
+from ..panels.panel import Panel
 from ..request import Request
 from . import maxsim
-from .panel import Panel
 from .similar_fields import SimilarArrays, SimilarFields, TextSide
 from .vocabulary_words import words_told
 

@@ -12,16 +12,17 @@ from ...base.dataframes import pd
 from ...base.ranking import signed
 from ...errors import BertLensError
 from ...measures.significance import SizeFields, count_interval, size_fields
-from ...tasks import Against, Errors, Heads, Task, TaskWords, Turned
-from ...tasks.importance import listed
-from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
-from ..messages.records import Arrays
+from ...widgets.messages.records import Arrays
+from .. import Against, Errors, Heads, Task, TaskWords, Turned
+from ..importance import listed
+from ..subgroups import slices_said
 
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then
 SLICES = 40
 WORDS = 40
+MOST_ROWS = 200  # that a count leads to, those with the largest loss
 Quality = Literal["accuracy", "Spearman"]
 QUALITIES: dict[Quality, str] = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # of a pruning curve
 
@@ -158,7 +159,7 @@ class SliceRate(TypedDict):
     rate_outside: float
     p_holm: float
     finding: bool
-    rows: list[int]  # that are wrong
+    rows: list[int]  # that are wrong, the largest loss first, at most MOST_ROWS
 
 
 class SliceRates(TypedDict):
@@ -172,7 +173,7 @@ class WordEffect(SliceRate):
     effect: float
     matched: float | None
     turned: float | None  # share of the errors of this class that are none without it
-    held: list[int]  # rows that hold it
+    held: list[int]  # rows that hold it, as `rows`
 
 
 class WordEffects(TypedDict):
@@ -298,7 +299,7 @@ def _errors(found: Errors) -> ErrorNotes:
 
 
 def _slices(table: pd.DataFrame) -> SliceRates:
-    rows = table.head(SLICES).assign(rows=table.attrs["wrong"][:SLICES])
+    rows = table.head(SLICES).assign(rows=[rows[:MOST_ROWS] for rows in table.attrs["wrong"][:SLICES]])
     return {"said": slices_said(table), "rows": records(rows, SliceRate)}
 
 
@@ -310,10 +311,9 @@ def _words(found: TaskWords) -> WordEffects:
     named = [f"{word}, {of}" if of else word for word, of in table[["word", "of"]].to_numpy()]
     ends = [count_interval(*pair) for pair in table[["wrong", "texts"]].to_numpy()]
     rows = table.drop(columns=["turned", "low", "high"]).rename(columns={"texts": "n", "turned_share": "turned"})
-    rows = rows.assign(
-        kind=table["class"], slice=named, low=[low for low, _ in ends], high=[high for _, high in ends], held=held
-    )
-    rows["rows"] = [[row for row in own if wrong[row]] for own in held]
+    rows = rows.assign(kind=table["class"], slice=named, low=[low for low, _ in ends], high=[high for _, high in ends])
+    rows["held"] = [own[:MOST_ROWS] for own in held]
+    rows["rows"] = [[row for row in own if wrong[row]][:MOST_ROWS] for own in held]
     return {"said": found.said, "rows": records(rows, WordEffect)}
 
 

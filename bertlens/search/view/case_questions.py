@@ -17,14 +17,9 @@ from ...base.jobs import Job, Stopped, Works
 from ...base.vocabulary import phrases
 from ...errors import InputError, excerpt
 from ...measures.significance import SizeFields, size_fields
-from ...search.contrast import contrast as contrast_of
-from ...search.retrieval_run import Retrieval
-from ...search.score_difference import Contrast
-from ...search.text_words import TEXTS, unknown_notes
-from ...search.word_runs import HOW
 from ...sentences.text_pair import Side
 from ...trace.provenance import made_with, versions
-from ..messages import (
+from ...widgets.messages import (
     ARGUMENTS,
     Again,
     Argument,
@@ -39,6 +34,11 @@ from ..messages import (
     packed,
     question_of,
 )
+from ..contrast import contrast as contrast_of
+from ..retrieval_run import Retrieval
+from ..score_difference import Contrast
+from ..text_words import TEXTS, unknown_notes
+from ..word_runs import HOW
 from . import case_answers, collection_answers
 from .all_failures import TurnsFields, turns
 from .case_answers import CaseWithout, ContrastFields, Strip
