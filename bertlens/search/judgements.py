@@ -12,7 +12,7 @@ from ..errors import InputError, excerpt
 from ..text.table_files import json_content, kind_of_file
 from ..text.tables import table_of
 from .collection_files import Judgement, trec_judgements
-from .source_records import Fields, as_id, checked_id, columns_of, id_among, is_columns, is_missing, records, row_of
+from .source_records import Fields, checked_id, columns_of, id_among, is_columns, is_missing, records, row_of
 
 Grades: TypeAlias = dict[str, dict[str, int]]  # question -> document -> grade
 EXAMPLES = 3  # ids that a sentence names
@@ -180,11 +180,3 @@ def share_of(names: Sequence[str], total: Sized) -> str:
 def examples(names: Sequence[str]) -> str:
     """The first ids of several, each as far as a sentence has room for it."""
     return ", ".join(map(excerpt, names[:EXAMPLES])) + (", …" if len(names) > EXAMPLES else "")
-
-
-def place_among(ids: tuple[str, ...], name: str | int, what: str) -> int:
-    """Where an id stands. Raises InputError, with examples, for one that is not there."""
-    try:
-        return ids.index(id_among(as_id(name), ids))
-    except ValueError:
-        raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples(ids)}") from None

@@ -9,6 +9,8 @@ import numpy as np
 
 from ..errors import InputError, excerpt
 from .collection import Collection
+from .judgements import examples
+from .source_records import as_id, id_among
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +61,11 @@ class LongerLists(RankedLists):
 
     def passages(self, query: int) -> np.ndarray:
         return self.searches[query][0] if query in self.searches else super().passages(query)
+
+
+def place_among(ids: tuple[str, ...], name: str | int, what: str) -> int:
+    """Where an id stands. Raises InputError, with examples, for one that is not there."""
+    try:
+        return ids.index(id_among(as_id(name), ids))
+    except ValueError:
+        raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples(ids)}") from None

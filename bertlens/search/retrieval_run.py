@@ -30,9 +30,8 @@ from .edit_probe import EditProbe, probe
 from .edits import FILLERS
 from .failures import failure_table
 from .hard_negatives import HardNegatives, hard_negatives
-from .judgements import place_among
 from .passage_limits import PassageLimit
-from .ranked_lists import RankedLists
+from .ranked_lists import RankedLists, place_among
 from .ranking_heads import RankingHeads, heads
 from .reading import collection
 from .score_difference import Contrast

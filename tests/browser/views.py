@@ -10,6 +10,7 @@ import base64
 import csv
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,18 @@ IDLE_SCROLLERS = """root => {
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
 
 expect.set_options(timeout=PATIENCE)
+
+
+def tap_twice(what: Locator) -> None:
+    """Two taps of a finger a tenth of a second apart, by the clock of the events, however busy the machine is."""
+    what.scroll_into_view_if_needed()
+    box = what.bounding_box()
+    assert box is not None
+    finger = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    touch, now = what.page.context.new_cdp_session(what.page), time.time()
+    for seconds, kind in ((0, "touchStart"), (0.02, "touchEnd"), (0.1, "touchStart"), (0.12, "touchEnd")):
+        points = [finger] if kind == "touchStart" else []
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points, "timestamp": now + seconds})
 
 
 def hold(what: Locator) -> None:

@@ -13,7 +13,7 @@ import bertlens as bl
 from bertlens.base.vocabulary.phrases import MASKED_EXAMPLES, NOTHING_HIDDEN, NOTHING_HIDDEN_SAVED
 from browser.front.test_opening import by_brute_force, opened
 from browser.front.test_sentence import MASKED, word
-from browser.views import Seen, hold, saved, saved_live
+from browser.views import Seen, hold, saved, saved_live, tap_twice
 from unit.silenced import silenced
 
 PLAIN = "The cat did not drink the milk because it was sour."
@@ -135,8 +135,7 @@ def test_a_finger_hides_by_two_taps_and_writes_by_a_long_one(
     expect(seen.part("cloze-claim")).to_contain_text(NOTHING_HIDDEN, timeout=60_000)
     top, bottom = seen.root.locator(".bl-title > *:visible").evaluate_all(EDGES)
     assert bottom - top < 48  # one row
-    for _ in range(2):
-        word(seen, "milk").tap()
+    tap_twice(word(seen, "milk"))
     expect(line(seen)).to_have_value(HIDDEN)
     expect(seen.part("answer").locator(".bl-lead")).to_be_visible(timeout=60_000)
     slider = seen.root.get_by_role("slider").bounding_box()

@@ -32,6 +32,7 @@ MARKUP = """<img src=x onerror="window.__pwn=1"></script></style></title>' oncli
 # What is taken as it is: scripts, styles, JSON without "<", and markup that was rendered with the same templates.
 OURS = {"css", "script", "rights", "data", "json", "answers", "place", "above", "below", "labelled"}
 RULES = {"policy()", "policy(script, rights)", '"&#160;"'}
+GROUNDS = {"paper()", "theme", "palettes[theme].bg", "palettes[theme].ink"}  # colours of our own, in a style
 Calls = list[tuple[str, dict[str, Any]]]
 
 
@@ -133,7 +134,7 @@ def test_only_what_is_ours_is_taken_as_it_is() -> None:
         assert source.count("safe") == len(re.findall(r"\|\s*safe\b", source)) and taken <= OURS | RULES, path.name
         assert not re.findall(r"\w=\{\{|autoescape|\son\w+=", source), path.name
         for inside in re.findall(r"(?s)<(?:script|style)[^>]*>(.*?)</", source):
-            assert set(re.findall(r"\{\{\s*(.*?)\s*\}\}", inside)) <= {f"{name}|safe" for name in OURS} | {"paper()"}
+            assert set(re.findall(r"\{\{\s*(.*?)\s*\}\}", inside)) <= {f"{name}|safe" for name in OURS} | GROUNDS
 
 
 @pytest.mark.parametrize("script", ["", "const a = '</';\n", "ü"])
@@ -160,7 +161,7 @@ def test_colours_of_pages_are_those_of_the_view() -> None:
         assert dict(re.findall(r"--([\w-]+): (#\w{6});", part)) == known
     assert dict(re.findall(r"--([\w-]+): (#\w{6});", paper)) == colors.PRINT
     used = {name for source in sources.values() for name in re.findall(r"var\(--([\w-]+)\)", source)}
-    assert used <= {*known, "s", "share", "serif"}
+    assert used <= {*known, "s", "share", "serif", "edge"}
 
 
 @pytest.mark.parametrize(
