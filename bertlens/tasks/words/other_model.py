@@ -7,15 +7,13 @@ import numpy as np
 from ...base.amounts import amount, verb
 from ...base.dataframes import pd
 from ...base.quotes import quotation
-from ...base.ranking import signed
 from ...measures.significance import FOUND, holm, paired
 from ...trace.provenance import visible
 from ..task_answers import Answered
 from .part_effects import FeatureEffects, RunPlan, effects_of
 from .text_parts import SIDES
 from .tried_parts import tried_features
-
-NAMED = 3  # words that a sentence lists
+from .word_table import moves_said
 
 
 def changes(task: Answered, companion: Answered, effects: FeatureEffects) -> pd.DataFrame:
@@ -59,10 +57,5 @@ def changes_said(table: pd.DataFrame) -> str:
     beside = f"Beside {quotation(visible(table.attrs['model']))}"
     if not len(rows):
         return f"{beside} no word moves a class otherwise than chance would have it."
-    named = (
-        f"{quotation(row['word'])} moves {row['class'] or 'the number'} by {signed(row['now'], '+.2f')}, "
-        f"{signed(row['before'], '+.2f')} there"
-        for row in rows.head(NAMED).to_dict("records")
-    )
     count = amount(len(rows), "part")
-    return f"{beside} {count} {verb(len(rows), 'differs', 'differ')} by more than chance: {'; '.join(named)}."
+    return f"{beside} {count} {verb(len(rows), 'differs', 'differ')} by more than chance: {moves_said(rows, 'there')}."

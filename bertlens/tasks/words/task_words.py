@@ -36,11 +36,10 @@ from .part_effects import (
 from .readings import AnswerReading, check_read
 from .text_parts import ORDER, PAIR, PIECE, PLACE, SIDES, WORD, Feature
 from .tried_parts import FEWEST, TriedFeatures, tried_features
-from .word_table import least, means_of, more_wrong, tested, with_holm, word_table
+from .word_table import NAMED, least, means_of, more_wrong, tested, with_holm, word_table
 from .words_file import write_words
 
 RUNS = 20_000  # texts that are run without a word, at most, where not said otherwise
-NAMED = 3  # words that a sentence lists
 SAID = 0.005  # the least effect that two decimals show
 WAYS = {"mask": "the mask in its place", "delete": "taken out of the text"}
 

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base.dataframes import pd
+from ...base.quotes import quotation
+from ...base.ranking import signed
 from ...measures.significance import FOUND, holm, mean_interval, student
 from ..subgroups import more_than_chance
 from ..task_answers import Answered
@@ -17,6 +19,7 @@ from .part_effects import FeatureEffects
 from .text_parts import ORDER, SIDES, Feature
 from .tried_parts import TriedFeatures
 
+NAMED = 3  # words that a sentence lists
 MATCHED = 10  # parts of like count
 FEW_TEXTS = 10  # on which an association rests that rests on few
 LARGE = 0.25  # of the standard deviation of a class's log-odds over the examples
@@ -224,3 +227,12 @@ COLUMNS = [
     *("errors", "turned", "turned_share", "matched_turned_share", "label_with", "label_without", "p_label", "suspect"),
     *("wrong", "rate", "rate_outside", "p_wrong", "p_wrong_holm", "least"),
 ]
+
+
+def moves_said(rows: pd.DataFrame, beside: str, has_texts: bool = False) -> str:
+    """Of the first rows how each word moves a class, and how it did `beside`: by class, word, now, before, texts."""
+    return "; ".join(
+        f"{quotation(row['word'])} moves {row['class'] or 'the number'} by {signed(row['now'], '+.2f')}, "
+        f"{signed(row['before'], '+.2f')} {beside}" + (f", in {row['texts']:,} texts" if has_texts else "")
+        for row in rows.head(NAMED).to_dict("records")
+    )

@@ -15,8 +15,6 @@ from ...base.amounts import amount, verb
 from ...base.atomic import text_file
 from ...base.dataframes import pd
 from ...base.outputs import signature
-from ...base.quotes import quotation
-from ...base.ranking import signed
 from ...base.textfile import json_of
 from ...errors import InputError
 from ...measures.significance import LEVEL, mean_interval
@@ -24,9 +22,9 @@ from ..task_answers import Answered
 from .part_effects import FeatureEffects, RunPlan, effects_of
 from .text_parts import SIDES, WORD, Feature
 from .tried_parts import named_features
+from .word_table import moves_said
 
 VERSION = 1
-NAMED = 3  # words that a sentence lists
 PAIRED = 100  # texts of a word whose effects are kept, at most
 ROUNDED = 1e-6  # a change that may be one of how numbers are written
 KEYS = ("class", "kind", "word", "of")
@@ -137,9 +135,4 @@ def gained_said(table: pd.DataFrame) -> str:
     count = amount(len(table[keys].drop_duplicates()), "word")
     if not len(rows):
         return f"none of {count} has gained, by the same texts"
-    named = (
-        f"{quotation(row['word'])} moves {row['class'] or 'the number'} by {signed(row['now'], '+.2f')}, "
-        f"{signed(row['before'], '+.2f')} before, in {row['texts']:,} texts"
-        for row in rows.head(NAMED).to_dict("records")
-    )
-    return f"{len(rows)} of {count} {verb(len(rows), 'has', 'have')} gained: {'; '.join(named)}"
+    return f"{len(rows)} of {count} {verb(len(rows), 'has', 'have')} gained: {moves_said(rows, 'before', True)}"

@@ -25,7 +25,7 @@ from bertlens.measures import norms
 from bertlens.widgets.panels import comparison_panel as panel
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
-from unit.export.test_export import HOSTILE, Page, attention
+from unit.export.test_export import HOSTILE, OUR_TAGS, Page, attention
 from unit.widgets.test_widgets import question
 
 A, B = "the unbelievable cat sat on the mat", "the cat was very warm on the mat ."
@@ -312,25 +312,7 @@ def test_hostile_text_leaves_only_our_elements_in_the_page() -> None:
         for tokens in (HOSTILE, [*HOSTILE[1:], "x"])
     ]
     page = Page(bl.compare(*traces).explore().to_html())
-    tags = [tag for tag, _ in page.elements if tag != "script"]
-    assert sorted(tags) == sorted(
-        [
-            "html",
-            "head",
-            *["meta"] * 6,
-            "title",
-            "style",
-            "body",
-            "header",
-            "h1",
-            "h2",
-            "main",
-            "noscript",
-            "p",
-            "img",
-            *"footer details summary p".split(),
-        ]
-    )
+    assert page.tags == OUR_TAGS
     assert not any("<" in text for attrs, text in page.of("script") if attrs["type"] == "application/json")
 
 
