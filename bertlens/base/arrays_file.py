@@ -25,6 +25,7 @@ from .paths import as_path
 
 ABOUT = "about"
 TRIAL = "answers to trial texts"  # what a model gives to them: numbers, compared within a bound
+MODULES = "modules"  # a digest, which bertlens 0.4.0 made of more settings; each stands by its own name, too
 RELEASES = "releases"  # which are named, and decide nothing
 EVERY = 30.0  # seconds between two saves, at least
 PAUSE = 20  # and so many times as long as the save took: a large file takes seconds
@@ -54,7 +55,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         return ""
     names = [name for name in {**before, **now} if name not in (RELEASES, TRIAL)]
     if (TRIAL in before) != (TRIAL in now) and "weights" in before and "weights" in now:
-        names = [name for name in names if name in before and name in now]
+        names = [name for name in names if name in before and name in now and name != MODULES]
         note("a file of bertlens 0.4.0 holds no answers to trial texts: its model is compared by settings alone")
     differing = next((name for name in names if before.get(name, ...) != now.get(name, ...)), "")
     if not differing and TRIAL in before and TRIAL in now:

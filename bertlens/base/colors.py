@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 THEMES = ("light", "dark")
-NODES = 33  # colours of an arm that the page stores
+NODES = 17  # colours of an arm that the page stores
 
 # The one accent (what is chosen, more, lost), and the colour that is told from it by every eye (less).
 _ACCENT = {"light": "#d8431c", "dark": "#ff7f50"}

@@ -38,7 +38,7 @@ LARGE = 1e-5  # relative: the median of a step that differs in every layer
 CLOSE = 10  # times the error of the best hypothesis: what fits as well
 EPS = torch.finfo(torch.float32).eps
 LAYER = r"(?:layers?|blocks?|h)\.(\d+)\."
-FEW = 3  # layers below which a step has no median to be held against
+FEW = 3  # layers below which a step has no median to be held against; products that are no pattern
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +69,25 @@ class Steps:
             return f"Every product with weights is rounded, and nothing else of {n:,} steps differs.{explained}"
         row = self.table.iloc[self.first]
         times = f", {row['times']:.3g} times the same step in the median layer" if row["times"] > TIMES else ""
-        place = f"in layer {row['layer']}" if row["layer"] >= 0 else "outside the layers"
         by = f"by {row['error']:.1e}{times}" if math.isfinite(row["error"]) else "it holds what is no number"
-        step = f"{row['step']} {place} ({by})"
-        return f"The first of {n:,} steps that differs is {step}.{explained}"
+        return f"The first of {amount(n, 'step')} that differs is {self.step} ({by}).{explained}"
+
+    @property
+    def step(self) -> str:
+        """The first step that differs and where it stands; "" for none."""
+        if self.first < 0:
+            return ""
+        place = f"in layer {self.layer}" if self.layer >= 0 else "outside the layers"
+        return f"{self.table['step'][self.first]} {place}"
+
+    @property
+    def layer(self) -> int:
+        """That of the first step that differs, from 0; −1 for none, and outside the layers."""
+        return int(self.table["layer"][self.first]) if self.first >= 0 else -1
 
     def explore(self, **selection: Any) -> Any:
         """The text in the Explorer, at the layer of the first step that differs. selection: as of `Trace.explore`."""
-        layer = self.table["layer"][self.first] if self.first >= 0 else -1
-        at_step = {"layer": int(layer)} if layer >= 0 else {}
+        at_step = {"layer": self.layer} if self.layer >= 0 else {}
         return self.lens.trace(self.text, truncation=True).explore(**at_step | selection)
 
     def __repr__(self) -> str:
@@ -199,7 +209,7 @@ def _first(table: pd.DataFrame, products: np.ndarray, floor: float) -> tuple[int
     error, large = table["error"].to_numpy(), LARGE * floor / LEAST
     is_everywhere = medians > large
     of_products = is_everywhere[products & inside]
-    if of_products.any() and of_products.all() and not (error > large)[~products & inside].any():
+    if len(of_products) >= FEW and of_products.all() and not (error > large)[~products & inside].any():
         return int(np.flatnonzero(products & inside)[0]), True
     limits = np.where(is_everywhere | table["times"].isna().to_numpy(), large, np.maximum(floor, TIMES * medians))
     differing = np.flatnonzero(error > limits)

@@ -15,9 +15,10 @@ from ..base.atomic import text_file
 from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.registered import registered
-from ..errors import InputError, check_lens
+from ..errors import InputError, check_lens, check_number
 from ..lens import Lens
 from ..sentences.similarity_matrix import check_texts
+from .dump_steps import Steps
 from .hypothesis import RIGHT, TWINS
 from .likeness import EXPLAINED, moved, rounds, same_rounding, share, stands_out
 from .lock import Lock, lock_of
@@ -142,13 +143,17 @@ class Parity:
         function = registered("task_costs") if is_task else registered("retrieval_costs")
         return function(of, named.name, partial(self.search.elsewhere, named))
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write a page without a script, to look at and to print: the verdict, which step of the pipeline it is of,
-        each text by its distance and each hypothesis on a log axis, with the band of noise. path: where to.
+    def to_html(self, path: str | Path, *, steps: Sequence[Steps] = (), live: int = 3, progress: bool = True) -> Path:
+        """Write one page, which needs nothing else: the verdict, which step of the pipeline it is of, each text by its
+        distance and each hypothesis on a log axis, with the band of noise. Below them texts open in the Explorer.
 
-        Raises ExportError where it cannot be written.
+        path: where to. steps: what `parity_steps` gave of some of these texts: each is said beside its text, which
+        opens at that layer. live: how many texts open, of those with steps and then of those that differ most, as far
+        as 14 MB reach; 0 leaves them out, and the page has no script. progress: a bar once it has taken two seconds.
+        Raises ExportError where it cannot be written, InputError for other arguments.
         """
-        return text_file(page_of(self), path)
+        check_number(live, "live is how many texts open,", 0)
+        return text_file(page_of(self, live, steps, progress), path)
 
     def __repr__(self) -> str:
         search = self.search

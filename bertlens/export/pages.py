@@ -14,6 +14,7 @@ import math
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from .. import __version__
 from ..base import colors
@@ -61,6 +62,11 @@ def _environment() -> Environment:
         "phrases": phrases,
     }
     return environment
+
+
+def address(**state: Any) -> str:
+    """The address of a state of the view below: traits, and `text`, one that a page carries."""
+    return "#bertlens=" + quote(json.dumps(state, separators=(",", ":")))
 
 
 def origin(model: str, corpus: str = "", licence: str = "") -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ..base import colors
 from ..base.atomic import replacing, text_or_path
@@ -161,7 +159,11 @@ def _head(card: Card, layers: set[int]) -> dict[str, str] | None:
         return None
     layer, head = m.head
     which = "the head that is nearest to it" if claim.group == HEALTH else "the head that does it most"
-    return {"name": f"L{layer}·H{head}", "which": which, "address": link(layer, head) if layer in layers else ""}
+    return {
+        "name": f"L{layer}·H{head}",
+        "which": which,
+        "address": pages.address(layer=layer, head=head) if layer in layers else "",
+    }
 
 
 def _other(card: Card, report: ReportRecord, against: Mapping[str, Any]) -> dict[str, str] | None:
@@ -191,11 +193,6 @@ def _apart(card: Card, beside: Mapping[str, Any]) -> str:
     ends = "all alike: no interval" if math.isnan(low) else "95 %, text by text"
     between = "" if math.isnan(low) else f" [{low:+.2f}, {high:+.2f}]"
     return f"{value:+.2f}{between}{unit}, {ends}, n = {n}"
-
-
-def link(layer: int, head: int) -> str:
-    """The address of a head in the view below."""
-    return "#bertlens=" + quote(json.dumps({"layer": layer, "head": head}, separators=(",", ":")))
 
 
 class Report(ReportRecord, SpaceSource):

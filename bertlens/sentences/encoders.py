@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import torch
@@ -49,6 +49,7 @@ class TextReading:
     states: Tensor  # (S, D) what the pooling was given
     left_out: int  # tokens of the prompt that the pooling leaves out
     vector: Tensor  # (E,) the model's own
+    trace: Trace | None = field(default=None, kw_only=True)  # the run that it was read in, where that was traced
 
 
 class SentenceEncoder:
@@ -326,7 +327,8 @@ class PlainEncoder:
         prompt = self.prompt(task, prompt_name)
         trace = self._lens.trace(prompt + text, truncation=True)
         states = _states(trace)
-        return TextReading(prompt, prompt + text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
+        ids = tuple(trace.encoding.input_ids)
+        return TextReading(prompt, prompt + text, ids, states, 0, states.mean(0), trace=trace)
 
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, D) of states (N, S, D), the mean over the tokens that `keep` (N, S) says."""

@@ -18,6 +18,7 @@ from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..errors import ModelError, SelectionError
 from ..measures.sources import Reading, Stream
+from ..model.fingerprint import Fingerprint
 from ..text.display import spelling_of
 from ..trace.checks import check_finite
 from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, unknown
@@ -257,10 +258,8 @@ class LateSimilarity(TextPair):
         return f"{len(self._products)} tokens of the query, gap {self.gap:.0e}"
 
 
-def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
-    """See `text_similarity.similarity`. Raises ModelError where the model scores no token of a text."""
-    fingerprint = lens.borrowed.fingerprint()
-    sides = Side.of(lens, a, tasks[0], fingerprint), Side.of(lens, b, tasks[1], fingerprint)
+def late_similarity(lens: SentenceLens, sides: tuple[Side, Side], fingerprint: Fingerprint) -> LateSimilarity:
+    """See `pair_similarity.similarity_of`. Raises ModelError where the model scores no token of a text."""
     notes = [note for name, side in zip(SIDES, sides, strict=True) for note in late_notes(side, f"Text {name}")]
     vectors = ([side.reading.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])

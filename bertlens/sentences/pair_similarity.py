@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputError, ModelError, check_lens
+from ..model.fingerprint import Fingerprint
 from ..text.encoding import check_text
 from .encoders import NO_VECTORS, Encoder, SentenceLens
 from .late_interaction import LateEncoder, late_similarity
@@ -36,11 +37,17 @@ def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str 
     if not isinstance(tasks, tuple | list) or len(tasks) != 2:
         raise InputError("tasks are two, one for each text: None, 'query' or 'document'")
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
-    if isinstance(encoder, LateEncoder):
-        return late_similarity(lens, a, b, (tasks[0], tasks[1]))
     if encoder.crosses:
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
     sides = Side.of(lens, a, tasks[0], fingerprint), Side.of(lens, b, tasks[1], fingerprint)
+    return similarity_of(lens, sides, fingerprint)
+
+
+def similarity_of(lens: SentenceLens, sides: tuple[Side, Side], fingerprint: Fingerprint) -> Any:
+    """`similarity` of two texts that were read."""
+    encoder = lens.sentences
+    if isinstance(encoder, LateEncoder):
+        return late_similarity(lens, sides, fingerprint)
     value = float(encoder.similarity(*(side.reading.vector for side in sides))[0, 0])
     notes = [*filter(None, [encoder.note]), *held_notes(encoder)]
     notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(f"Text {name}")]

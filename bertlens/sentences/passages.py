@@ -14,11 +14,13 @@ from ..base.batch_work import partial_work
 from ..base.progress import bar
 from ..base.ranking import is_nothing
 from ..errors import check_batch, check_lens, check_number
+from ..model.fingerprint import Fingerprint
 from .cross_scores import CrossScores, check_finite_scores, cross_scores
 from .encoders import WINDOW, SentenceEncoder, SentenceLens
 from .late_interaction import LateSimilarity
-from .pair_similarity import similarity
+from .pair_similarity import similarity_of
 from .similarity_matrix import check_texts, note_cuts
+from .text_pair import Side
 
 if TYPE_CHECKING:
     from .ranking_table import Ranking
@@ -65,10 +67,11 @@ def rank(
     scores, logits = _scores(lens, query, texts, batch_size, progress)
     order = np.lexsort([-x.double().cpu().numpy() for x in (logits, scores)]).tolist()
     words = [""] * len(order)
-    place = -1
+    place = 0
     with partial_work(lambda: f"words are named of {place} passages"):
+        side = None if encoder.crosses or not explained else Side.of(lens, query, TASKS[0], model)
         for place, at in enumerate(order[:explained]):
-            words[place] = _words(lens, query, texts[at])
+            words[place] = "" if side is None else _words(side, texts[at], model)
     columns = {"rank": range(1, len(order) + 1), "passage": [texts[at] for at in order]}
     table = Ranking({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
     table.lens, table.query_text, table.model = lens, query, model
@@ -102,11 +105,9 @@ def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, p
     return torch.cat([window.scores for window in scores]), torch.cat([window.logits for window in scores])
 
 
-def _words(lens: SentenceLens, query: str, passage: str) -> str:
+def _words(query: Side, passage: str, model: Fingerprint) -> str:
     """The words of a passage that put most into its score, most first."""
-    if lens.sentences.crosses:
-        return ""
-    pair = similarity(lens, query, passage, TASKS)
+    pair = similarity_of(query.lens, (query, Side.of(query.lens, passage, TASKS[1], model)), model)
     if not (isinstance(pair, LateSimilarity) or pair.of in pair.splits):
         return ""
     terms = pair.tokens("b", words=True, own=True)

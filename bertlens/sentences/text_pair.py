@@ -47,6 +47,8 @@ class Side:
     def of(cls, lens: SentenceLens, text: str, task: str | None, model: Fingerprint | None = None) -> Side:
         """Raises ModelError where the model reads other tokens than its tokenizer makes."""
         reading = lens.sentences.read(text, task)
+        if reading.trace is not None:
+            return cls(lens, reading, reading.trace.encoding, task, model)
         encoding = encode(lens.tokenizer, reading.text, limit=len(reading.input_ids), truncation=True)
         if tuple(encoding.input_ids) != reading.input_ids:
             raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
@@ -95,7 +97,7 @@ class Side:
     def trace(self) -> Trace:
         """The run of this text alone. Raises as `check`."""
         self.check()
-        return self.lens.run([self.encoding])[0]
+        return self.reading.trace or self.lens.run([self.encoding])[0]
 
     @cached_property
     def parts(self) -> Tensor:

@@ -80,7 +80,8 @@ def run(
     if check is not None:
         if stage is not None:
             raise InputError("--check is of the whole task: leave --stage out")
-        read_words(check) if is_of_words(check) else earlier_run.record_of(check)
+        with_words = is_of_words(check)
+        read_words(check) if with_words else earlier_run.record_of(check)
     if counter_examples is not None:
         is_table = partial(table_file.begins, COLUMNS)
         check_outputs("task", [check_ending(counter_examples)], inputs, force=force, is_earlier=is_table)
@@ -92,7 +93,7 @@ def run(
                 f"{len(work)} examples are too few to tell which heads matter: at least {FEWEST_EXAMPLES}; --heads 0 "
                 "writes the page without"
             )
-        if check is not None and not work.kind.has_right:
+        if check is not None and not with_words and not work.kind.has_right:
             raise InputError(f"{work.kind.lacks} has no right and wrong, which --check compares: leave it out")
         if len(work.kept):
             print("going on from what was kept", flush=True)
@@ -111,7 +112,7 @@ def run(
                 print(f"{found.save(leading, words)}: the first {words} words, for a later --check")
             if found is not None and counter_examples is not None:
                 _write_counter_examples(found, counter_examples)
-            changes = gained(work, read_words(check)) if check is not None and is_of_words(check) else None
+            changes = gained(work, read_words(check)) if check is not None and with_words else None
             print("writing the page, with the heads of ten examples in it", flush=True)
             work.to_html(output, heads=effects, errors=mistakes, words=found)
             sign(output, "task")

@@ -1,8 +1,8 @@
 """The model's answer over how loud one head is, or some are together: from off over the run as it is to twice as loud,
 each an exact run.
 
-What the run does to the same heads already is left out (`changes.base`). The layers before a head that is alone are not
-computed again.
+What the run does to the same heads already is left out (`changes.base`). The layers before the first of them are not
+computed again, and runs share batches.
 """
 
 from __future__ import annotations
@@ -125,17 +125,10 @@ def _runs(
     baseline = BaseRun.of(here(), tuple(earlier))
     plain = read(baseline.output)
     readings: list[Any] = []
-    others = [factor for factor in LOUDNESS if factor != 1]
-    if len(heads) > 1:
-        for factor in others:
-            if readings:
-                yield
-            run = BaseRun.of(here(), (*earlier, *(Scale(*one, factor) for one in heads)))
-            readings.append(read(run.output))
-    else:
-        for batch in batches(here(), [Scale(*heads[0], factor) for factor in others], STEP_WORK):
-            if readings:
-                yield
-            readings += [read(output) for output in baseline.outputs(here(), batch)]
+    sets = [[Scale(*one, factor) for one in heads] for factor in LOUDNESS if factor != 1]
+    for batch in batches(here(), sets, STEP_WORK):
+        if readings:
+            yield
+        readings += [read(output) for output in baseline.outputs(here(), batch)]
     readings.insert(LOUDNESS.index(1), plain)
     return readings

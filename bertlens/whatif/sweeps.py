@@ -164,7 +164,7 @@ def _on_top(trace: Trace, baseline: BaseRun, changes: Sequence[tuple[Index, Chan
     for _, group in groupby(changes, key=lambda planned: planned[1].first_layer):
         layer_changes = list(group)
         for batch in batches(trace, layer_changes):
-            outputs = baseline.outputs(trace, [change for _, change in batch])
+            outputs = baseline.outputs(trace, [[change] for _, change in batch])
             yield baseline.output, [(index, output) for (index, _), output in zip(batch, outputs, strict=True)]
 
 
@@ -212,10 +212,10 @@ class BaseRun:
         eps = torch.finfo(self.output.hidden_states[-1].dtype).eps
         return replace(self, row=row) if eps < FINE and all(_is_alike(*pair, eps) for pair in pairs) else self
 
-    def outputs(self, trace: Trace, changes: Sequence[Change]) -> list[Any]:
-        """The outputs with each of the changes on top, which begin at the same layer: rows of one batch."""
-        rows = [(*self.changes, change) for change in changes]
-        run = self.run.branch(rows, changes[0].first_layer, self.row)
+    def outputs(self, trace: Trace, sets: Sequence[Sequence[Change]]) -> list[Any]:
+        """The outputs with each set of changes on top, all of which begin at the same layer: rows of one batch."""
+        rows = [(*self.changes, *changes) for changes in sets]
+        run = self.run.branch(rows, min(change.first_layer for change in sets[0]), self.row)
         output = output_of(trace.borrowed, trace.inputs(len(rows)), run)
         return [row_of(output, row) for row in range(len(rows))]
 

@@ -155,7 +155,7 @@ for _question in (
     Question("norm_view", layers.norm_view, (), "norms", saved.of_short(saved.once)),
     Question("geometry", layers.layer_rows, (), "geometry", saved.of_short(saved.once)),
     Question("histograms", layers.histograms, ("layer", "head"), "neurons", saved.each_head),
-    Question("stream", layers.stream, ("station", "method"), "geometry", saved.stations),
+    Question("stream", layers.stream, ("station",), "geometry", saved.stations),
     Question("spectra", layers.layer_ranks, ("layer", "head?"), "spectra", saved.of_short(saved.each_layer)),
     _of_scores("why", why.why, (*CELL, "side", "against", "through_mlps"), carried_shown=why.carried),
     _of_scores("why_pairs", why.why_pairs, CELL, carried_shown=why.carried_pairs),

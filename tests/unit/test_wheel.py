@@ -54,9 +54,17 @@ def test_sdist_builds_the_same_wheel(tmp_path):
     assert wheel.name == again.name and files[0] == files[1]
 
 
+def idle_npm(folder: Path) -> str:
+    """Where an npm is that does nothing: a build takes the bundle that is there, in a tenth of the time."""
+    npm = folder / ("npm.cmd" if sys.platform == "win32" else "npm")
+    npm.write_text("@exit /b 0" if sys.platform == "win32" else "#!/bin/sh\n")
+    npm.chmod(0o755)
+    return str(folder)
+
+
 def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_path):
     pytest.importorskip("build")
-    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
+    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out", path=idle_npm(tmp_path))
     assert wheel.stat().st_size <= 12_000_000
     names = zipfile.ZipFile(wheel).namelist()
     notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}

@@ -87,7 +87,6 @@ def explorer_values(draw: random.Random, view: Any, op: str) -> dict[str, Any]:
         "view": draw.choice([*gates.VIEWS]),
         "by": draw.choice(["weight", "norm"]),
         "station": place(maps.n_layers + 1),
-        "method": draw.choice(["pca", "cosine"]),
         "attribution": draw.choice(["occlusion", "gradient"]),
         "metric": draw.choice(["similarity", "answer", "entropy"]),
         "target": draw.choice(["", "Paris", "warm"]),

@@ -64,7 +64,8 @@ class TaskWords:
     With it label_with, without it label_without is the share of texts of this label; p_label: that a difference towards
     the effect is no chance (Fisher's exact test, one-sided). suspect: see `suspects`. wrong: how many texts
     with it are wrong, rate: their share, rate_outside: that of texts without it; p_wrong: that so many or more are is
-    chance (Fisher's exact test, one-sided), p_wrong_holm: by Holm for all parts. least: what the order is by.
+    chance (Fisher's exact test, one-sided), p_wrong_holm: by Holm for all parts. least: what the rows are sorted by;
+    an order that is found stands before its pair where its `beyond` reaches that of the pair.
     estimates: DataFrame(class, kind, word, of, texts, estimate) of all parts that were tried, where not all was run.
     error: by how much at most an estimate was off, of parts that were drawn; None where all was run.
     changes: against another model, see `Task.words`; None without one.

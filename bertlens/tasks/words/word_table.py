@@ -16,7 +16,7 @@ from ...measures.significance import FOUND, holm, mean_interval, student
 from ..subgroups import more_than_chance
 from ..task_answers import Answered
 from .part_effects import FeatureEffects
-from .text_parts import ORDER, SIDES, Feature
+from .text_parts import ORDER, PAIR, SIDES, Feature
 from .tried_parts import TriedFeatures
 
 NAMED = 3  # words that a sentence lists
@@ -125,6 +125,14 @@ def least(row: Mapping[str, Any]) -> float:
     return max(0.0, min(abs(row["effect"]), ends[0] if towards > 0 else -ends[1]))
 
 
+def leading(row: Mapping[str, Any], of_pair: float) -> float:
+    """What the table is sorted by: `least`; of an order that is found, that of its pair where the interval of what is
+    beyond the other order reaches it: both are of the same texts, and the order says more of them."""
+    far = row["beyond_high"] if row["effect"] >= 0 else -row["beyond_low"]
+    is_as_far = row["part"].kind == ORDER and row["finding"] and of_pair <= far
+    return max(least(row), of_pair) if is_as_far else least(row)
+
+
 def with_holm(rows: list[dict[str, Any]], family: int, n_classes: int) -> list[dict[str, Any]]:
     """p adjusted for all parts that were tried; of two classes each is the other turned round, and counts once."""
     for ks in [[0], [1]] if n_classes == 2 else [range(n_classes)]:
@@ -178,6 +186,8 @@ def word_table(
     labels, wrong, neighbours = [labelled(task, k) for k in range(len(names))], task.wrong, matched(effects.features)
     turns, worse = {feature: effects.turns(feature) for feature in features}, more_wrong(task, effects.features)
     deleted = {feature: effects.values(feature, effects.ways[-1]).mean(0) for feature in features}
+    sure = {(row["part"], row["k"]): least(row) for row in rows}
+    leads = [leading(row, sure.get((row["part"]._replace(kind=PAIR), row["k"]), 0.0)) for row in rows]
     for row in rows:
         feature, k = row.pop("part"), row.pop("k")
         inside = np.zeros(n, dtype=bool)
@@ -217,8 +227,8 @@ def word_table(
             "least": least(row),
         }
     table = pd.DataFrame(rows, columns=COLUMNS)
-    order = np.lexsort((-table["effect"].to_numpy(), -table["least"].to_numpy()))
-    return table.iloc[order].reset_index(drop=True)
+    keys = (table["kind"] != ORDER).to_numpy(), -table["effect"].to_numpy(), -np.array(leads)
+    return table.iloc[np.lexsort(keys)].reset_index(drop=True)
 
 
 COLUMNS = [

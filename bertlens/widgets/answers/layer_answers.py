@@ -40,9 +40,7 @@ class LayerRows(TypedDict):
 
 class StreamFields(TypedDict):
     station: int  # 0 is what the first layer takes in, l + 1 what layer l hands on
-    method: str
-    umap: bool  # whether there is one
-    share: Annotated[Any, list[float | None] | None]  # of the variance, along each axis
+    share: Annotated[Any, list[float | None]]  # of the variance, along each axis
 
 
 class StreamArrays(TypedDict):
@@ -94,12 +92,12 @@ def layer_rows(trace: Trace) -> tuple[LayerRows, Nothing]:
     return {"rows": geometry.layer_rows(trace)}, {}
 
 
-def stream(trace: Trace, station: int, method: str) -> tuple[StreamFields, StreamArrays]:
+def stream(trace: Trace, station: int) -> tuple[StreamFields, StreamArrays]:
     """Tokens at one station of the stream on a plane, and their nearest by cosine."""
-    plane = projection.project(trace, station, method)
-    neighbours, cosines = projection.nearest(projection.station(trace, station))
-    share = None if plane.share is None else plane.share.tolist()
-    fields: StreamFields = {"station": station, "method": method, "umap": projection.has_umap(), "share": share}
+    vectors = projection.station(trace, station)
+    plane, (neighbours, cosines) = projection.pca(vectors), projection.nearest(vectors)
+    assert plane.share is not None
+    fields: StreamFields = {"station": station, "share": plane.share.tolist()}
     return fields, {"points": plane.points.float(), "near": neighbours.int(), "cosines": cosines.float()}
 
 

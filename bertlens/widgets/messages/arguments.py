@@ -10,7 +10,6 @@ from ...base.vocabulary import LAYER_MAPS, MEASURES
 from ...errors import InputError, SelectionError, check_index, check_name, excerpt
 from ...measures import gates, sources
 from ...measures.attribution.methods import METHODS as ATTRIBUTIONS
-from ...measures.geometry.projection import METHODS
 from ...sentences.text_similarity import SPLITS
 from ...trace.trace import Trace
 from ...whatif.head_sets import MOST as SET_SIZE
@@ -167,7 +166,6 @@ ARGUMENTS: dict[str, Argument] = {
     "by": Argument(choice("by", ("weight", "norm"))),
     "last": Argument(_query, "number"),
     "station": Argument(lambda trace, value: _index(value, "station", trace.n_layers + 1), "number"),
-    "method": Argument(choice("method", METHODS)),
     "attribution": Argument(choice("attribution", ATTRIBUTIONS)),
     "metric": Argument(lambda _trace, value: value if isinstance(value, str) else str(value)[:40]),
     "target": Argument(_text),

@@ -62,7 +62,7 @@ export interface Questions {
   norm_view: Record<never, never>;
   geometry: Record<never, never>;
   histograms: { layer: number; head: number };
-  stream: { station: number; method: string };
+  stream: { station: number };
   spectra: { layer: number; head?: number };
   why: { layer: number; head: number; query: number; key: number; side: string; against: string | number | null; through_mlps: boolean };
   why_pairs: { layer: number; head: number; query: number; key: number };
@@ -204,6 +204,6 @@ export const MISSING = "brown";
 /** Not a number, in both themes. */
 export const NAN = "#8d766d";
 /** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */
-export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////9vf47u/y5efr3d/k1NfezM/Xw8fSur/NsrjHqbDCoai9mKG4kJmyiJKtgYqmeoOdc3yVbHWNZW6FX2d+WGB2UlluS1JnRUxfP0VYOT9RMzlKLTNDJyw8ISY1GyEuFhso"], "dark": ["FBgeGR0kHyMrJCkxKi44MDQ+NTpFO0FNQEdWRk1eS1RnUVpvV2F4XGeBYm6KanWQcXyWeYOcgIqhiJKnkJmtmKCzn6e5p6+/sLbFt77LwMXSyM3Y0NXf2N3l4OTs6ezy8fT5"]};
+export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////7u/y3d/kzM/Xur/NqbDCmKG4iJKteoOdbHWNX2d+UlluRUxfOT9RLTNDISY1Fhso"], "dark": ["FBgeHyMrKi44NTpFQEdWS1RnV2F4Ym6KcXyWgIqhkJmtn6e5sLbFwMXS0NXf4OTs8fT5"]};
 /** The same for the two arms of a signed table: from zero to the negative end, and to the positive. */
-export const SIGNED: Record<Theme, readonly string[]> = {"light": ["////+vv89Pb57/L26u3z5enw4OTt2uDr1dzo0Nfly9Pixs/fwcrcvMbZt8LWsr7TrbnQqLXNo7HKnq3HmanElKTBj6C+ipy7hZi4gJS1e5Cxd4yucoirbYSoaIClZHyiX3if", "//////r4/vTx/e/q/enj/OTd+9/W+9nP+tTI+c7B+Mm698S09r6t9Lmm87Og8q6Z8aiS8KKM752F7pd+7JF464tx6oVq6H9j53ld5XNW421P4mZH4GBA3lk43FIw2ksn2EMc"], "dark": ["FBgeFhsjGR8oHCItHiYzISo4Iy09JjFDKTVIKzlOLjxUMUBaNERfNkhlOUxrPFBxP1R3Qlh+RV2DSmGHTmWMUmmQVm6VWnKaXnaeY3ujZ3+na4Osb4ixdIy2eJG6fZW/gZrE", "FBgeGhsgIB4hJyEjLSMkMyYlOiknQCwoRy8pTTIqVDQrWzcsYjotaT0ucD8vd0IwfkUxhUgyjEszk041mlE2oFQ4p1c6rlo7tl09vWE/xGRAy2dC0mpD2m1F4XFH6XRI8HdK"]};
+export const SIGNED: Record<Theme, readonly string[]> = {"light": ["////9Pb56u3z4OTt1dzoy9Piwcrct8LWrbnQo7HKmanEj6C+hZi4e5CxcoiraIClX3if", "/////vTx/enj+9/W+tTI+Mm69r6t87Og8aiS752F7JF46oVq53ld421P4GBA3FIw2EMc"], "dark": ["FBgeGR8oHiYzIy09KTVILjxUNERfOUxrP1R3RV2DTmWMVm6VXnaeZ3+nb4ixeJG6gZrE", "FBgeIB4hLSMkOiknRy8pVDQrYjotcD8vfkUxjEszmlE2p1c6tl09xGRA0mpD4XFH8HdK"]};

@@ -5,6 +5,7 @@ import type { AnyModel } from "@anywidget/types";
 import type { connect, Reply } from "../engine/connect";
 import type { Carried } from "../engine/runs";
 import type { Traits } from "../generated/vocabulary";
+import { stateIn } from "../kernel/address";
 import { NEEDS_MODEL } from "../kernel/kernel";
 import { movedBy } from "../kernel/opened";
 import { carriedModel, say } from "./carriedmodel";
@@ -222,8 +223,16 @@ export async function start(widget: Widget, engine?: Engine): Promise<void> {
       changed(); // what the view has heard of the model until now came from the page
     });
   }
-  const up = () => location.hash.startsWith("#bertlens=") && el.scrollIntoView();
-  if (page.above) addEventListener("hashchange", up);
+  const follow = () => {
+    const state = stateIn(location.hash);
+    if (!state) return;
+    if (state.text) runs.answer({ op: "trace", text: state.text }).catch(damaged);
+    el.scrollIntoView();
+  };
+  if (page.above) {
+    addEventListener("hashchange", follow);
+    complete.then(follow);
+  }
   const { signal } = new AbortController();
   widget.render({ model: model as unknown as AnyModel, el, signal, address: document.location });
 }

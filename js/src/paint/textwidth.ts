@@ -2,7 +2,7 @@
 import { visibleText } from "./quotes";
 
 const NARROW = /[ijltfrI.,:;'|!()[\]{}\s]/;
-const BROAD = /[mwMW@%—…]/;
+const BROAD = /[mwMW@%—…<>]/;
 const FULL =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 

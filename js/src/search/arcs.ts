@@ -5,6 +5,7 @@ import type { Spot } from "./state";
 
 const AT_REST = 3; // to either passage
 const GAP = 15; // px between numbers
+const CAP = 5; // px from a word, or from its number, to the round end of an arc
 
 export interface Link {
   side: "wrong" | "right";
@@ -48,12 +49,12 @@ export function pathOf(from: Box, to: Box): { path: string; x: number; y: number
   const isBeside = to.right <= from.left || to.left >= from.right;
   if (isBeside) {
     const isLeft = to.right <= from.left;
-    const [x0, x1] = isLeft ? [from.left, to.right] : [from.right, to.left];
+    const [x0, x1] = isLeft ? [from.left - CAP, to.right] : [from.right + CAP, to.left];
     const [y0, y1] = [middle(from), middle(to)];
     const pull = (x1 - x0) * 0.55;
     return {
       path: `M${x0} ${y0}C${x0 + pull} ${y0} ${x1 - pull} ${y1} ${x1} ${y1}`,
-      x: x0 + (isLeft ? -28 : 28),
+      x: isLeft ? from.left - 28 : from.right + 28,
       y: y0,
     };
   }

@@ -2,6 +2,7 @@
 // carries. It holds only what is not the default.
 import { batch } from "@preact/signals";
 import { DEFAULTS, SETTINGS, type Settings, type Traits } from "../generated/vocabulary";
+import { MARK, stateIn } from "../kernel/address";
 import type { Synced } from "../kernel/synced";
 import { type Page, settingOf } from "./page";
 
@@ -56,20 +57,10 @@ export function restore({ synced, page }: Kept, state: State): void {
   });
 }
 
-const MARK = "#bertlens=";
-
 export const fragmentOf = (view: Kept): string => MARK + encodeURIComponent(JSON.stringify(stateOf(view)));
 
 /** The state in an address; what is unknown or of another kind is left out. Null where there is none. */
-export function stateFrom(hash: string): State | null {
-  if (!hash.startsWith(MARK)) return null;
-  try {
-    const state = JSON.parse(decodeURIComponent(hash.slice(MARK.length))) as State;
-    return knownIn(state);
-  } catch {
-    return null;
-  }
-}
+export const stateFrom = (hash: string): State | null => stateIn(hash, knownIn);
 
 /** What of a state is known, and of the kind that it should be. */
 export function knownIn(given: State): State {

@@ -288,6 +288,7 @@ def test_typing_runs_after_some_quiet(live, page_of):
     for _ in "tired.":
         seen.page.keyboard.press("Backspace")
     seen.page.keyboard.type("asleep.")
+    expect(seen.root.locator(".bl-row-label", has_text="asleep")).to_be_visible()
     listed(seen, lens.trace(OWN.replace("tired", "asleep")), 1, 8, 5)
     expect(box).to_be_focused()
     expect(seen.root.get_by_role("button", name="Run", exact=True)).to_have_count(0)

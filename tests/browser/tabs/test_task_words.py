@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
+from scipy import stats as st
 
 import bertlens as bl
 from browser.tabs.test_task import leaf, mixed, opened, row, rows
+from browser.tabs.test_task_work import fixed
 from browser.views import Seen
 from unit.tasks.classifier import labelled, lens_of
 
@@ -72,6 +75,30 @@ def test_cases_of_a_word_by_keys(show: Any, task: bl.Task, words: Any, width: in
     seen.part("task").get_by_role("button", name="All slices again").press("Enter")
     expect(seen.part("task-count")).to_have_text("60 examples")
     assert seen.axe() == [] and seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def cells_of(row: Any) -> list[str]:
+    """What the table has of a word: the class and it, texts, effects, shares that are wrong, and p."""
+    between = st.binomtest(row["wrong"], row["texts"]).proportion_ci(method="exact")
+    shares = [row["rate"], between.low, between.high, row["rate_outside"]]
+    effects = [row["effect"], row["matched"], row["turned_share"]]
+    return [
+        f"{row['class']}: {row['word']}",
+        f"{row['texts']}",
+        *(fixed(value if abs(value) >= 0.005 or value != value else 0.0, 2) for value in effects),
+        *("–" if math.isnan(share) else f"{math.floor(100 * share + 0.5)} %" for share in shares),
+        fixed(row["p_holm"], 3),
+    ]
+
+
+def test_each_number_of_a_word_stands_in_its_column(show_saved: Any, task: bl.Task, words: Any) -> None:
+    seen = show_saved(task.explore(words_found=words), width=1400)
+    leaf(seen, "Words")
+    shown = words.table[words.table["effect"] > 0].head(40)
+    lines = seen.part("task-words").locator("tbody tr")
+    expect(lines).to_have_count(len(shown))
+    for n in (0, 3, 7):
+        assert lines.nth(n).locator("th, td").all_inner_texts() == cells_of(shown.iloc[n])
 
 
 def test_a_saved_page_has_the_words_and_their_cases(show_saved: Any, task: bl.Task, words: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import bertlens
 import bertlens as bl
-from bertlens.base.progress import Progress, bar, page_bar
+from bertlens.base.progress import Progress, bar, page_bar, say, watched
 from bertlens.errors import in_one_line
 from unit import tiny
 
@@ -112,3 +112,13 @@ def test_of_a_folder_neither_page_nor_weights_are_half_there(view, tmp_path, mon
         bl.classroom(view.trace.lens, ["the cat sat"]).to_html(tmp_path / "class", hosted=True)
     assert not [*(tmp_path / "class").iterdir()]
     assert hasattr(error.value, "_render_traceback_")
+
+
+def test_a_line_before_work_is_told_to_who_watches_and_else_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[Any, ...]] = []
+    with watched(lambda *words: told.append(words)):
+        say("draws the texts", True)
+    assert told == [("draws the texts", 0, 0)] and capsys.readouterr().out == ""  # of no work there is no share yet
+    say("draws the texts", True)
+    say("nothing", False)
+    assert capsys.readouterr().out == "draws the texts\n"

@@ -174,6 +174,9 @@ def test_rounded_products_are_told_from_all_else(lens: bl.Lens) -> None:
     steps = bl.parity_steps(lens, TEXT, faulty(lens, rounded))
     assert steps.is_all_products and "8-bit weights by row" in steps.fits
     assert steps.said.startswith("Every product with weights is rounded, and nothing else of")
+    name = "encoder.layer.1.output.dense"
+    lone = bl.parity_steps(lens, TEXT, {name: faulty(lens, rounded)[name]})
+    assert not lone.is_all_products and lone.step == "output.dense in layer 1"  # of one it is no pattern
 
 
 def test_a_step_that_the_dump_lacks_is_made_over(lens: bl.Lens) -> None:

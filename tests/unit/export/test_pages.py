@@ -84,7 +84,8 @@ def write_pages(folder: Path, embedded_lens: bl.Lens) -> None:
     paper.page_of(LESSON, embedded_lens, True)
     pair = ["the cat sat", "it was warm"]
     encoder = encoder_of("bert")
-    bl.parity(encoder, pair, encoder.encode(pair).flip(1).numpy(), pairs=False).to_html(folder / "p.html")
+    moved = bl.parity(encoder, pair, 1.001 * encoder.encode(pair).numpy(), pairs=False)
+    moved.to_html(folder / "p.html", live=0), moved.to_html(folder / "p.html", live=1)
     occlusion(words_lens().trace("the cat [MASK] on the mat"), logit("cat"))._repr_html_()
 
 

@@ -33,13 +33,20 @@ def engine_vectors(data: Path, language: str, task: str) -> np.ndarray:
     return np.stack([np.asarray(read(text), dtype=np.float64) for text in few(data, language, COUNT)])
 
 
+@cache
+def vectors(data: Path, language: str, task: str) -> torch.Tensor:
+    """Those of torch, of length 1."""
+    return torch.nn.functional.normalize(lens().encode(few(data, language, COUNT), task).double(), dim=-1)
+
+
 def ndcg(scores: np.ndarray, right: int) -> float:
     """Of one right passage."""
     rank = 1 + int((scores > scores[right]).sum())
     return 1 / math.log2(rank + 1) if rank <= 10 else 0.0
 
 
-def pair(data: Path, asked: str, answered: str, count: int) -> bl.Retrieval:
+def pair(data: Path, asked: str, answered: str, count: int, keep: Path | bool = False) -> bl.Retrieval:
+    """keep: a file of the passages' vectors."""
     queries, passages = few(data, asked, count), few(data, answered, count)
     relevance = {f"q{n}": [f"p{n}"] for n in range(count)}
     return bl.retrieval(
@@ -47,28 +54,26 @@ def pair(data: Path, asked: str, answered: str, count: int) -> bl.Retrieval:
         {f"q{n}": text for n, text in enumerate(queries)},
         {f"p{n}": text for n, text in enumerate(passages)},
         relevance,
-        keep=False,
+        keep=keep,
         progress=False,
     )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("answered", LANGUAGES)
-def test_a_question_finds_its_translation(data: Path, answered: str) -> None:
+def test_a_question_finds_its_translation(data: Path, tmp_path: Path, answered: str) -> None:
     """nDCG@10 of each language asked in, beside vectors of torch here; and near that of the package's own engine."""
-    passages = torch.nn.functional.normalize(lens().encode(few(data, answered, COUNT), "document").double(), dim=-1)
     for asked in LANGUAGES:
         if asked == answered:
             continue
-        found = pair(data, asked, answered, COUNT)
-        queries = torch.nn.functional.normalize(lens().encode(few(data, asked, COUNT), "query").double(), dim=-1)
-        scores = (queries @ passages.T).numpy()
+        found = pair(data, asked, answered, COUNT, tmp_path / "passages.npz")
+        scores = (vectors(data, asked, "query") @ vectors(data, answered, "document").T).numpy()
         naive = [ndcg(row, n) for n, row in enumerate(scores)]
         of_each = found.by_question["nDCG@10"].to_numpy()
         assert np.abs(np.sort(of_each) - np.sort(naive)).max() < 1e-6 and of_each.mean() > LEAST
         rivals = engine_vectors(data, asked, "query") @ engine_vectors(data, answered, "document").T
         of_engine = float(np.mean([ndcg(row, n) for n, row in enumerate(rivals)]))
-        print(f"{asked} -> {answered}: {np.mean(naive):.3f}, its engine {of_engine:.3f}")
+        print(f"{asked} -> {answered}: {np.mean(naive):.3f}, its engine {of_engine:.3f}", flush=True)
         assert abs(float(np.mean(naive)) - of_engine) < 0.03
 
 
@@ -88,10 +93,10 @@ def test_why_it_was_found(data: Path, asked: str, answered: str) -> None:
         words = contrast.words(name)
         own = [word for word, key in zip(words.names, words.keys, strict=True) if key]
         assert letters("".join(own)) == letters(text)
-    queries, passages = (
+    questions, passages = (
         torch.nn.functional.normalize(lens().encode(few(data, tag, 8), task).double(), dim=-1)
         for tag, task in ((asked, "query"), (answered, "document"))
     )
-    scores = [float(queries[0] @ passages[int(name.removeprefix("p"))]) for name in (wrong, right)]
+    scores = [float(questions[0] @ passages[int(name.removeprefix("p"))]) for name in (wrong, right)]
     assert contrast.scores == pytest.approx(scores, abs=1e-5)
     assert contrast.difference == pytest.approx(scores[0] - scores[1], abs=1e-5)

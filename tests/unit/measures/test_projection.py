@@ -16,6 +16,7 @@ from bertlens.measures.geometry import projection
 from bertlens.trace import Trace
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
+from unit.test_project import ROOT, STATIC
 
 
 @pytest.fixture(scope="module")
@@ -118,12 +119,18 @@ def test_umap_where_it_is_installed_and_where_it_is_not(trace, monkeypatch):
 
 
 def test_the_question_answers_with_the_measure(trace):
-    fields, arrays = QUESTIONS["stream"].answer(trace, station=2, method="pca")
+    fields, arrays = QUESTIONS["stream"].answer(trace, station=2)
     made, (near, cosines) = geometry.project(trace, 2), geometry.nearest(trace.layer_output(1))
     assert fields["share"] == made.share.tolist() and fields["station"] == 2
     assert torch.equal(arrays["points"], made.points.float())
     assert torch.equal(arrays["near"].long(), near) and torch.equal(arrays["cosines"], cosines.float())
     carried = list(QUESTIONS["stream"].carried(trace, [0, 1]))
-    assert [one["station"] for one in carried] == [0, 1, 2] and {one["method"] for one in carried} == {"pca"}
+    assert [one["station"] for one in carried] == [0, 1, 2]
     with pytest.raises(SelectionError):
-        QUESTIONS["stream"].check(trace, {"station": trace.n_layers + 1, "method": "pca"})
+        QUESTIONS["stream"].check(trace, {"station": trace.n_layers + 1})
+
+
+def test_umap_is_in_python_alone() -> None:
+    """As the table of what is frozen says: no view offers it."""
+    assert "UMAP beside PCA | in Python |" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "umap" not in (STATIC / "widget.js").read_text(encoding="utf-8").lower()

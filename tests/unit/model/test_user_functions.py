@@ -300,4 +300,6 @@ def test_an_identity_of_an_earlier_version_is_compared_by_settings_with_a_note()
     with pytest.warns(Note, match="settings alone"):
         assert is_same(earlier, identity)
     with pytest.warns(Note, match="settings alone"):
+        assert is_same(earlier | {"modules": "f3fb593e9228bbdf"}, identity)  # of more settings than now
+    with pytest.warns(Note, match="settings alone"):
         assert difference(earlier | {"weights": "0"}, identity) == "weights"

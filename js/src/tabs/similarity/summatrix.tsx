@@ -44,7 +44,7 @@ export function SumMatrix({
   const degrees = wide < UPRIGHT ? 90 : 45;
   const angle = (degrees * Math.PI) / 180;
   const isTilted = names.some((name, n) => widest([name], SIZE) > (n < units ? wide : SUM) - 4);
-  const head = isTilted ? Math.ceil(widest(names, SIZE) * Math.sin(angle)) + 10 : 18;
+  const head = isTilted ? Math.ceil(widest(names, SIZE) * Math.sin(angle)) + SIZE + 10 : 18;
   const xOf = (n: number) => gutter + (n < units ? n * wide : units * wide + 6 + (n - units) * SUM);
   const wideOf = (n: number) => (n < units ? wide : SUM);
   const unitRows = rows.filter(({ kind }) => kind === "unit").length;

@@ -1,11 +1,12 @@
 // Whether the answer to the example that is open is right, over its bars; and what it rests on, in place of what a head
 // looks at that does nothing.
 
+import { units } from "../../compute/grid";
 import { isSure, toldChange } from "../../compute/logodds";
 import type { HiddenWords } from "../../generated/answers";
 import { headLabel, signed } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
-import { tokenText } from "../../parts/token";
+import { wordName } from "../../parts/token";
 import { useHeads, useHeadsToCome } from "../../state/frontanswers";
 import { useView, type View } from "../../state/view";
 import { columnOf, examplesOf, isWrong, shownPlace, type Task, taskOf, valueAt, workOf } from "./examples";
@@ -41,14 +42,19 @@ export function useHidden(): HiddenWords | null {
 }
 
 export function TaskClaim({ words }: { words: HiddenWords }) {
-  const { tokens } = useView().overview.queries;
+  const { queries } = useView().overview;
   const [heaviest] = lossesOf(words);
   const inOdds = isSure(words.unit, words.before);
   const name = words.name ? <i class="bl-text-word">{words.name}</i> : "the score";
   const inUnit = (value: number) => signed(wholeOf(words, value), 2);
   const rests = heaviest !== undefined && heaviest.loss > 0 && isPart(words, heaviest.loss);
   const word = heaviest && (
-    <i class="bl-text-word">{heaviest.pieces.map((piece) => tokenText(tokens[piece]!).replace(/^##/, "")).join("")}</i>
+    <i class="bl-text-word">
+      {units(queries, true)
+        .filter(({ pieces }) => pieces.some((piece) => heaviest.pieces.includes(piece)))
+        .map(wordName)
+        .join("")}
+    </i>
   );
   return (
     <div class="bl-claim" data-testid="claim">
