@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { minify } from "@swc/core";
 import { build } from "esbuild";
 import { wat } from "./wat.mjs";
 
@@ -47,6 +48,10 @@ const firm = {
   },
 };
 
+/** A script, a twentieth smaller than esbuild leaves it. */
+const smaller = async (script) =>
+  (await minify(script, { compress: { ecma: 2020, passes: 2 }, mangle: true, format: { ecma: 2020 } })).code;
+
 rmSync(out, { recursive: true, force: true }); // nothing of an earlier build stays
 mkdirSync(out, { recursive: true });
 
@@ -68,9 +73,11 @@ async function widget(name, entry) {
   const hash = createHash("sha256").update(outputFiles.map(({ text }) => text).join(""));
   const key = `bertlens ${hash.digest("hex").slice(0, 16)}`;
   for (const { path, text } of outputFiles) {
-    const once = `const widget=globalThis[Symbol.for("${key}")]??=(()=>{${text}return made.default})();`;
-    // bertlens/export/html.py knows how it ends
-    writeFileSync(path, path.endsWith(".js") ? `${once}\nexport{widget as default};\n` : text);
+    if (path.endsWith(".css")) writeFileSync(path, text);
+    else {
+      const once = `const widget=globalThis[Symbol.for("${key}")]??=(()=>{${await smaller(text)}return made.default})();`;
+      writeFileSync(path, `${once}\nexport{widget as default};\n`); // bertlens/export/html.py knows how it ends
+    }
   }
   return key;
 }
@@ -86,7 +93,7 @@ await build({
 });
 
 // What saved pages carry behind it, and live pages beside it, which notebooks do not load; bertlens/export knows the names.
-await build({
+const { outputFiles } = await build({
   ...common,
   entryPoints: {
     savedpage: "src/host/savedpage.ts",
@@ -97,4 +104,6 @@ await build({
   format: "iife",
   globalName: "made",
   plugins: [wat],
+  write: false,
 });
+for (const { path, text } of outputFiles) writeFileSync(path, await smaller(text));

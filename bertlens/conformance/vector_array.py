@@ -139,8 +139,10 @@ def look(array: np.ndarray, right: np.ndarray) -> VectorArray:
         return _bits(array, right, facts)
     if array.shape[1] > width:
         raise InputError(f"these vectors have {array.shape[1]:,} numbers, this model's {width:,}: they are of another")
-    if not np.isfinite(array.astype(np.float64)).all():
-        raise InputError("a vector holds what is no finite number: make the vectors again")
+    broken = ~np.isfinite(array.astype(np.float64)).all(1)
+    if broken.any():
+        count, first = int(broken.sum()), int(broken.argmax())
+        raise InputError(f"{count} of {n} vectors hold NaN or infinity, the first is row {first}: make them again")
     if array.shape[1] < width:
         facts.append(f"The first {array.shape[1]:,} of {width:,} numbers are stored.")
     return replace(_stored(array), facts=tuple(facts))

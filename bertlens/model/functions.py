@@ -13,6 +13,8 @@ import site
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -24,7 +26,11 @@ from .function_effects import notes_of
 from .modules import plain_tensors
 
 LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-PATHS = tuple({*LIBRARIES, *site.getsitepackages(), site.getusersitepackages(), "<frozen"})
+# where torch and transformers come from, too: an environment may borrow another's by PYTHONPATH or a path file
+BORROWED = {
+    str(Path(spec.origin).parents[1]) for spec in map(find_spec, ("torch", "transformers")) if spec and spec.origin
+}
+PATHS = tuple({*LIBRARIES, *site.getsitepackages(), site.getusersitepackages(), *BORROWED, "<frozen"})
 PACKAGE = __name__.partition(".")[0]
 SCALAR = (int, float, complex, str, bytes, bool, type(None), type(...), torch.dtype, torch.device, torch.Size)
 DEPTH = 12  # of what holds what

@@ -33,8 +33,9 @@ try {
     return text('[data-testid="answer"]');
   };
   await one('.bertlens textarea[aria-label="Sentence A"]:not([disabled])');
+  await view.waitForFunction(() => /typ/.test(document.getElementById("bertlens-says").textContent), { timeout });
   const says = await text("#bertlens-says");
-  await (await one(".bl-open-heads")).click();
+  await (await one(".bl-in-full")).click();
   const answers = [];
   for (const typed of texts) {
     await view.$eval('textarea[aria-label="Sentence A"]', (box) => box.select());
@@ -45,7 +46,8 @@ try {
     await view.waitForFunction(begins, { timeout }, typed.split(" ")[0].toLowerCase());
     answers.push(await answered());
   }
-  await (await one(`.bl-atlas [data-head="${layer}-${head}"]`)).click();
+  const button = await one(`.bl-atlas [data-head="${layer}-${head}"]`);
+  await (framed ? button.evaluate((it) => it.click()) : button.click()); // in a frame the driver's pointer is beside it
   await view.evaluate((n) => document.querySelectorAll(".bl-row-label")[n].click(), token);
   await settled();
   const list = await view.$$eval('[data-testid="row-list"] li .bl-number', (all) => all.map((n) => n.textContent));

@@ -63,5 +63,8 @@ def _faults(value: Any, hint: Any, place: str) -> list[str]:
     is_right = {
         float: is_number or isinstance(value, float) or value is None,  # NaN travels as null
         int: is_number,
-    }.get(hint, value in inner if origin is Literal else isinstance(hint, type) and isinstance(value, hint))
+    }.get(
+        hint,
+        value in inner if origin is Literal else origin is None and isinstance(hint, type) and isinstance(value, hint),
+    )
     return [] if is_right else [f"{place} is {value!r}, no {hint}"]

@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-export function useWidth(element: RefObject<HTMLElement | null>): number {
+export function useWidth(element: RefObject<HTMLElement | null>, paper = 0): number {
   const [width, setWidth] = useState(480);
   useLayoutEffect(() => {
     const target = element.current;
@@ -13,7 +13,19 @@ export function useWidth(element: RefObject<HTMLElement | null>): number {
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(target);
-    return () => observer.disconnect();
+    const asWideAs = (width: string) => () => {
+      target.style.width = width;
+      measure();
+    };
+    const stop = new AbortController();
+    if (paper > 0) {
+      addEventListener("beforeprint", asWideAs(`${paper}px`), stop);
+      addEventListener("afterprint", asWideAs(""), stop);
+    }
+    return () => {
+      observer.disconnect();
+      stop.abort();
+    };
   }, []);
   return width;
 }

@@ -201,3 +201,25 @@ def test_the_first_answer_stands_whole(show: Callable[..., Seen], language_model
     for width in (480, 1400):
         seen.page.set_viewport_size({"width": width, "height": 900})
         assert name.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
+PAPER = """root => {
+    const stage = root.querySelector(".bl-stage"), { left, right, width } = stage.getBoundingClientRect();
+    const inside = [...stage.querySelectorAll("[data-n], .bl-arcs path")].map(one => one.getBoundingClientRect());
+    return [width, inside.length, inside.filter(one => one.left < left - 8 || one.right > right + 8).length];
+}"""
+
+
+@pytest.mark.parametrize("text", [MASKED, f"{MASKED} {MASKED} {MASKED}", ARABIC], ids=["one line", "lines", "Arabic"])
+def test_on_paper_words_and_arcs_are_laid_for_the_sheet(
+    show_saved: Callable[..., Seen], language_model: bl.Lens, text: str
+) -> None:
+    seen = show_saved(language_model.trace(text).explore(**CELL), folded=True, width=1400)
+    expect(seen.part("sentence").locator(".bl-arcs path").first).to_be_attached()
+    before = seen.root.evaluate(PAPER)
+    assert before[0] > 1200 and before[2] == 0
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    width, count, beyond = seen.root.evaluate(PAPER)
+    assert width == 660 and count > 3 and beyond == 0  # A4 leaves some 718 px
+    seen.page.pdf()  # ends with afterprint
+    assert seen.root.evaluate(PAPER) == before

@@ -119,7 +119,8 @@ class Reruns:
             mask = inputs["attention_mask"][..., None].to(precision)
             total = (states * mask).flip(1).sum(1) if draw.integers(2) else (states * mask).sum(1)
             rows[places] = (total / mask.sum(1)).float().numpy()
-        return rows
+        # transformers' eager ModernBERT in float64 makes NaN of padding, and from it of all: another draw
+        return rows if np.isfinite(rows).all() else self.vectors(texts, seed + 1000)
 
 
 @pytest.mark.parametrize("n", [1, pytest.param(143, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])

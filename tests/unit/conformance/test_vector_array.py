@@ -109,7 +109,8 @@ def test_order_of_bytes_and_axes_and_a_cut_are_told(right: np.ndarray) -> None:
         (np.zeros((3, 16)), "3 vectors for 7 texts"),
         (np.zeros((7, 17)), "17 numbers, this model's 16"),
         (np.zeros(7), "an array of numbers"),
-        (np.full((7, 16), np.nan), "no finite number"),
+        (np.full((7, 16), np.nan), "^7 of 7 vectors hold NaN or infinity, the first is row 0:"),
+        (np.where(np.arange(112).reshape(7, 16) == 50, np.inf, 0.5), "^1 of 7 vectors hold NaN.* row 3:"),
         (np.array([["a"] * 16] * 7), "an array of numbers"),
     ],
 )

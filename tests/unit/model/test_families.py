@@ -311,10 +311,10 @@ def test_scores_that_q_and_k_cannot_express() -> None:
     config = tf.Gemma2Config(
         **tiny.SIZE, vocab_size=300, num_key_value_heads=2, head_dim=8, attn_logit_softcapping=2.0, sliding_window=8
     )
+    config._attn_implementation = "eager"  # of transformers 5.20 sdpa is the default, which does not cap
     lens = Lens(tiny.shaken(tf.Gemma2Model(config)), tiny.gpt_like())
     trace = lens.trace(TEXT)
     assert not trace.has_neurons
-    lens.model.config._attn_implementation = "eager"
     with torch.no_grad():
         output = lens.model(trace.input_ids[None], output_attentions=True)
     close(trace.attention(2), output.attentions[2][0])

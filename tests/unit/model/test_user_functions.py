@@ -6,8 +6,13 @@ import base64
 import copy
 import functools
 import logging
+import os
+import subprocess
+import sysconfig
+import venv
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -303,3 +308,19 @@ def test_an_identity_of_an_earlier_version_is_compared_by_settings_with_a_note()
         assert is_same(earlier | {"modules": "f3fb593e9228bbdf"}, identity)  # of more settings than now
     with pytest.warns(Note, match="settings alone"):
         assert difference(earlier | {"weights": "0"}, identity) == "weights"
+
+
+def test_libraries_of_another_environment_are_not_the_users(tmp_path: Path) -> None:
+    """A path file or PYTHONPATH may name the folder that torch and transformers are in."""
+    venv.create(tmp_path, with_pip=False)
+    folders = {"base": str(tmp_path), "platbase": str(tmp_path)}
+    Path(sysconfig.get_path("purelib", vars=folders), "other.pth").write_text(sysconfig.get_path("purelib"))
+    code = (
+        "import bertlens as bl; from unit import tiny; trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace('the cat');"
+        "print(trace.rerun(bl.whatif.off(0, 1)).attention(1).shape)"
+    )
+    root = Path(bl.__file__).parents[1]
+    variables = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tests'}"}
+    python = Path(sysconfig.get_path("scripts", vars=folders)) / "python"
+    done = subprocess.run([python, "-c", code], env=variables, capture_output=True, text=True, timeout=300)
+    assert "torch.Size" in done.stdout, done.stderr[-600:]

@@ -53,7 +53,7 @@ VALUES: dict[str, list[Any]] = {
     "by": ["weight", "norm"],
     "station": [1],
     "metric": ["similarity"],
-    "most": [8],
+    "most": [6],  # all heads
     "attribution": ["occlusion"],
     "target": [""],
     "target_at": [1500],

@@ -32,7 +32,7 @@ export function widthOf(text: string, family: string): number {
 export function charactersInSight(text: string, width: number): number {
   const size = textWidth(text.slice(0, 2000), 0.8 * DENSE.size) / Math.min(2000, text.length || 1); // of one
   return size * text.length > LONG_LINES * width
-    ? Math.floor((0.94 * PART_LINES * width) / size) - 8
+    ? Math.floor((0.84 * PART_LINES * width) / size) - 8
     : Number.POSITIVE_INFINITY;
 }
 

@@ -30,6 +30,7 @@ const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
 const TO_TYPE = isTouch ? " Hold it to write another." : " Double-click it to write another.";
 const KEYS = "Space: look. Enter: change.";
 const TWICE = 350; // ms between two taps
+const PAPER = 660; // px of a stage on a sheet of A4 or Letter
 const LONG_PRESS = 450; // ms of a finger
 const TAPS = 2; // touches after which nobody needs to be told
 
@@ -74,7 +75,7 @@ export function Sentence({ beside = null, end }: Props) {
   const texts = lines.map((line, n) => (live || fields[n]!.value.value ? fields[n]!.value.value : line.text));
   const home = askerOf(view, words, null);
   const centre = useSignal<{ word: number; rest: number } | null>(null); // of a long text, while the same word is pinned
-  const width = useWidth(stage);
+  const width = useWidth(stage, PAPER);
   const characters = lines.length === 1 ? charactersInSight(texts[0]!, width) : Number.POSITIVE_INFINITY;
   const middle = centre.value?.rest === home ? centre.value.word : home;
   const stretch = characters < texts[0]!.length ? partAround(lines[0]!, middle, characters) : null;

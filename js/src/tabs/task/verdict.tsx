@@ -46,7 +46,8 @@ export function TaskClaim({ words }: { words: HiddenWords }) {
   const [heaviest] = lossesOf(words);
   const inOdds = isSure(words.unit, words.before);
   const name = words.name ? <i class="bl-text-word">{words.name}</i> : "the score";
-  const inUnit = (value: number) => signed(wholeOf(words, value), 2);
+  const digits = Math.abs(wholeOf(words)) < 0.1 ? 4 : 2;
+  const inUnit = (value: number) => signed(wholeOf(words, value), digits);
   const rests = heaviest !== undefined && heaviest.loss > 0 && isPart(words, heaviest.loss);
   const word = heaviest && (
     <i class="bl-text-word">
@@ -61,16 +62,18 @@ export function TaskClaim({ words }: { words: HiddenWords }) {
       <p>It rests on {rests ? word : "no single word"}.</p>
       {heaviest && (
         <p class="bl-claim-second">
-          {rests ? (
-            "Hidden, "
+          {rests ? "Hidden, " : `Of ${words.words.length}, each hidden alone, `}
+          {!rests && (heaviest.loss <= 0 || inUnit(words.before) === inUnit(heaviest.after)) ? (
+            `none lowers it by ${10 ** -digits}.`
           ) : (
             <>
-              Of {words.words.length}, each hidden alone, {word} takes most:{" "}
+              {!rests && [word, " takes most: "]}
+              {inOdds ? "the log-odds of " : ""}
+              {name} {inOdds ? "go" : "goes"} from <span class="bl-number">{inUnit(words.before)}</span> to{" "}
+              <span class="bl-number bl-strong">{inUnit(heaviest.after)}</span>.
             </>
-          )}
-          {inOdds ? "the log-odds of " : ""}
-          {name} {inOdds ? "go" : "goes"} from <span class="bl-number">{inUnit(words.before)}</span> to{" "}
-          <span class="bl-number bl-strong">{inUnit(heaviest.after)}</span>. <HeadClause words={words} />
+          )}{" "}
+          <HeadClause words={words} />
         </p>
       )}
       <TestClause />
