@@ -13,23 +13,28 @@ import site
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from torch import Tensor, nn
 
 from .function_effects import notes_of
 from .modules import plain_tensors
 
 LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-# where torch and transformers come from, too: an environment may borrow another's by PYTHONPATH or a path file
-BORROWED = {
-    str(Path(spec.origin).parents[1]) for spec in map(find_spec, ("torch", "transformers")) if spec and spec.origin
-}
+
+
+def folder_of(package: ModuleType) -> str:
+    """Where a package was installed beside others, which may be another environment's folder; of a checkout its own."""
+    folder = Path(str(package.__file__)).parent
+    return str(folder.parent if any(folder.parent.glob("*.dist-info")) else folder)
+
+
+BORROWED = {folder_of(torch), folder_of(transformers)}  # by a path file or PYTHONPATH
 PATHS = tuple({*LIBRARIES, *site.getsitepackages(), site.getusersitepackages(), *BORROWED, "<frozen"})
 PACKAGE = __name__.partition(".")[0]
 SCALAR = (int, float, complex, str, bytes, bool, type(None), type(...), torch.dtype, torch.device, torch.Size)

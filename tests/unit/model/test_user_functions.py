@@ -13,6 +13,7 @@ import venv
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from bertlens.base.notes import Note
 from bertlens.errors import ModelError
 from bertlens.measures import norms
 from bertlens.model.function_effects import effect
-from bertlens.model.functions import content
+from bertlens.model.functions import content, folder_of
 from unit import tiny
 
 TEXT = "the cat sat on the mat"
@@ -324,3 +325,11 @@ def test_libraries_of_another_environment_are_not_the_users(tmp_path: Path) -> N
     python = Path(sysconfig.get_path("scripts", vars=folders)) / "python"
     done = subprocess.run([python, "-c", code], env=variables, capture_output=True, text=True, timeout=300)
     assert "torch.Size" in done.stdout, done.stderr[-600:]
+
+
+def test_what_lies_beside_a_checkout_of_a_library_is_the_users(tmp_path: Path) -> None:
+    package = ModuleType("transformers")
+    package.__file__ = str(tmp_path / "transformers" / "__init__.py")
+    assert folder_of(package) == str(tmp_path / "transformers")
+    (tmp_path / "transformers-5.0.dist-info").mkdir()
+    assert folder_of(package) == str(tmp_path)
