@@ -48,6 +48,8 @@ def height(seen: Seen) -> float:
 def goes_through(seen: Seen, tallest: float = math.inf) -> float:
     """The three questions by keys from the first number, if there is one; then all heads. The px that a leaf adds."""
     expect(seen.part("claim")).not_to_be_empty(timeout=60_000)
+    if tallest < math.inf:
+        expect(seen.part("claim")).to_contain_text("Without it", timeout=60_000)  # the claim is whole
     opened = []
     keyboard = seen.page.keyboard
     number = seen.root.locator(".bl-weight").first
@@ -55,7 +57,8 @@ def goes_through(seen: Seen, tallest: float = math.inf) -> float:
         number.focus()
         keyboard.press("Enter")
         leaf = seen.part("leaf")
-        expect(leaf.locator(".bl-leaf-body")).not_to_be_empty()
+        expect(leaf.locator(".bl-leaf-body")).to_contain_text(re.compile(r"\w"))
+        seen.settled()
         opened.append(height(seen))
         assert opened[0] <= tallest
         leaf.get_by_role("tab", selected=True).focus()
