@@ -29,8 +29,8 @@ class Progress(tqdm):
     def update(self, n: float | None = 1) -> bool | None:
         """Further by n units, which are one step."""
         self._steps += bool(n)
-        shown: bool | None = super().update(n)
-        return shown
+        drew: bool | None = super().update(n)
+        return drew
 
     def __iter__(self) -> Iterator[Any]:
         with self:

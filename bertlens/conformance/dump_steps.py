@@ -186,7 +186,7 @@ def _table(errors: Mapping[tuple[str, bool], float], floor: float) -> pd.DataFra
     layers = [re.search(LAYER, name) for name, _ in errors]
     table = pd.DataFrame(
         {
-            "layer": [int(found[1]) if found else -1 for found in layers],
+            "layer": [int(match[1]) if match else -1 for match in layers],
             "step": [f"what enters {_short(name)}" if is_input else _short(name) for name, is_input in errors],
             "error": list(errors.values()),
         }

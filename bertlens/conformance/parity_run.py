@@ -280,8 +280,8 @@ def _decided(search: Search, pairs: bool, progress: bool) -> Parity:
         return Parity(search, SAME, (), "", right, right)
     singles = search.singles(progress)
     fitting = _fitting(search, singles)
-    if not fitting and not search.array.is_rounded and (found := _turned(search, progress)):
-        return found
+    if not fitting and not search.array.is_rounded and (turn := _turned(search, progress)):
+        return turn
     if not fitting and pairs:
         search.has_pairs = True
         fitting = _fitting(search, search.row_split(singles, progress)) or _fitting(search, search.pairs(progress))

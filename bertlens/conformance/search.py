@@ -77,9 +77,9 @@ class Search(Scoring):
         for fault in self._survivors(screened):
             scores = self.scored(None, (fault,), self.sample, array)
             unchanged += scores
-        left = {fault.name for c in unchanged for fault in c.forward}
+        forward = {fault.name for c in unchanged for fault in c.forward}
         self.tried += [c for c in unchanged if c.forward] + [
-            c for f, scores in screened if f.name not in left for c in scores
+            c for f, scores in screened if f.name not in forward for c in scores
         ]
         return unchanged
 

@@ -58,8 +58,8 @@ def carried_rows(traces: Sequence[Trace], most: int = MOST) -> CarriedRows | Non
     letters = " and ".join(full_scripts)
     kinds = f"all of {letters} letters, of others the most frequent" if full_scripts else "the most frequent"
     has = f"{int(carried.sum()):,} of {len(carried):,} pieces"
-    said = f"The page has the vectors of {has}: {kinds}. It refuses a text with another piece, by its name."
-    return CarriedRows(carried, said)
+    sentence = f"The page has the vectors of {has}: {kinds}. It refuses a text with another piece, by its name."
+    return CarriedRows(carried, sentence)
 
 
 def _by_frequency(model: Model) -> list[tuple[str, int]]:

@@ -55,8 +55,8 @@ def vector_shares(trace: Trace) -> VectorShares:
     embedder, states = embedder_of(trace), states_of(trace, trace.record.output)
     if pooled := pooled_shares(trace, states):
         values, biases = pooled
-        told = phrases.POOLED if abs(biases) < NEXT_TO_NOTHING else WITH_BIASES.format(biases=f"{biases:.3f}")
-        return VectorShares(values, "pooling", told, biases)
+        sentence = phrases.POOLED if abs(biases) < NEXT_TO_NOTHING else WITH_BIASES.format(biases=f"{biases:.3f}")
+        return VectorShares(values, "pooling", sentence, biases)
     direction = _direction(trace, states)
 
     def along(output: Any) -> Tensor:

@@ -277,6 +277,8 @@ def _sums(p: Tensor) -> Tensor:
     dtypes = (t for t in INTEGERS if size % t.itemsize == 0 and flat.data_ptr() % t.itemsize == 0)
     integers = flat.view(next(dtypes))
     whole = len(integers) - len(integers) % PLACES
+    if not whole:
+        return integers.to(torch.int64)
     columns = integers[:whole].view(-1, PLACES)
     if columns.device.type == "cpu":  # numpy takes three quarters of torch's time
         added = torch.from_numpy(columns.numpy().sum(0, dtype=np.int64))

@@ -203,9 +203,9 @@ def numbers(value: Any) -> str:
         of = f"{tuple(value.shape)} {value.dtype}"
         if value.is_meta:
             return of
-        held = [*plain_tensors("its numbers", value)]
-        if len(held) > 1 or held[0][1] is not value:
-            return " ".join([of, *(f"{name} {numbers(tensor)}" for name, tensor in held)])
+        plain = [*plain_tensors("its numbers", value)]
+        if len(plain) > 1 or plain[0][1] is not value:
+            return " ".join([of, *(f"{name} {numbers(tensor)}" for name, tensor in plain)])
         tensor = value.detach()
         tensor = tensor.to_dense() if tensor.layout != torch.strided else tensor
         tensor = tensor.dequantize() if tensor.is_quantized else tensor

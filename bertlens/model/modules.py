@@ -32,11 +32,11 @@ def tensors_by_name(
     modules = modules or modules_by_name(root)
     tensors: dict[str, Tensor] = {}
     for table in tables:
-        seen: set[int] = set()
+        identities: set[int] = set()
         for above, module in modules.items():
             for name, tensor in getattr(module, table).items():
-                if tensor is not None and id(tensor) not in seen:
-                    seen.add(id(tensor))
+                if tensor is not None and id(tensor) not in identities:
+                    identities.add(id(tensor))
                     tensors[f"{above}.{name}" if above else name] = tensor
     return tensors
 

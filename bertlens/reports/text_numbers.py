@@ -146,8 +146,8 @@ def gather(
     """
     numbers, lengths = numbers or TextNumbers(), Lengths()
     places, model = {*numbers.places}, lens.borrowed.fingerprint()
-    told = partial_work(lambda: f"the report is of the {numbers.n} texts that were done" if numbers.n else "")
-    with told, bar(len(texts), "text", "texts", progress) as progress_bar:
+    interrupt = partial_work(lambda: f"the report is of the {numbers.n} texts that were done" if numbers.n else "")
+    with interrupt, bar(len(texts), "text", "texts", progress) as progress_bar:
         progress_bar.update(len(places))
         for batch in shard.batches(batches_of(texts)):
             if places.issuperset(entry.number for entry in batch):

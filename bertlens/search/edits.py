@@ -198,7 +198,7 @@ def _span(sentence: Sentence, verb: int, relation: str) -> tuple[int, int] | Non
 
 
 def _depends(sentence: Sentence, word: int, head: int) -> bool:
-    seen = 0
-    while word not in (head, ROOT) and seen <= len(sentence):
-        word, seen = sentence.heads[word], seen + 1
+    steps = 0
+    while word not in (head, ROOT) and steps <= len(sentence):
+        word, steps = sentence.heads[word], steps + 1
     return word == head

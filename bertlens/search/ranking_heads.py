@@ -240,8 +240,8 @@ class Study:
         steps = [*plan.steps()]
         uses = Counter(x for _, query, passages in steps for x in self._inputs(query, passages))
         outputs: dict[Input, np.ndarray] = {}
-        told = partial_work(lambda: f"heads over {len(self.of_lists)} of {len(plan.lists)} questions")
-        with bar(len(steps), "question", "heads", self._progress) as progress_bar, told:
+        interrupt = partial_work(lambda: f"heads over {len(self.of_lists)} of {len(plan.lists)} questions")
+        with bar(len(steps), "question", "heads", self._progress) as progress_bar, interrupt:
             for start in range(0, len(steps), AHEAD):
                 window = steps[start : start + AHEAD]
                 needed = dict.fromkeys(x for _, query, passages in window for x in self._inputs(query, passages))

@@ -78,8 +78,8 @@ def sentence(table: pd.DataFrame) -> str:
         f"{row.kind}, {isolate(row.slice)}: {row.mean:.3f}, else {row.outside:.3f}" for row in findings.itertuples()
     )
     clause = f"{len(findings) or 'none'} of {amount(len(table), 'slice')}"
-    said = f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
-    return " ".join([said, *map(partial(_by_pieces, measure), table[table["kind"] == FINELY_CUT].itertuples())])
+    text = f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
+    return " ".join([text, *map(partial(_by_pieces, measure), table[table["kind"] == FINELY_CUT].itertuples())])
 
 
 def _by_pieces(measure: str, row: Any) -> str:

@@ -115,13 +115,13 @@ def sentence(table: pd.DataFrame, text: str, how: str) -> str:
     order = order_after(before, after, float(table[["wrong", "right"]].iloc[0].abs().max()))
     numbers = " → ".join(signed([before, after]))
     place = subject(text)[0].lower() + subject(text)[1:]
-    said = f"With {quotation(word)} {how} in {place} {order} ({numbers})"
+    clause = f"With {quotation(word)} {how} in {place} {order} ({numbers})"
     counts = []
     for draw, name in ((RANDOM, "a random word"), (FREQUENT, "one nearest in frequency")):
         rows = table[table["draw"] == draw]
         if len(rows):
             counts.append(f"with {name} in {int(rows['turned'].sum())} of {len(rows)}")
-    return f"{said}; {', '.join(counts)}." if counts else f"{said}."
+    return f"{clause}; {', '.join(counts)}." if counts else f"{clause}."
 
 
 def changed(contrast: Scored, changes: Sequence[Change]) -> pd.DataFrame:
@@ -181,8 +181,8 @@ def _deleted(contrast: Scored, text: str, key: str) -> str:
             continue
         rest.append(whole[end : first[0]])
         end = last[1]
-    left = " ".join("".join([*rest, whole[end:]]).split())
-    if not left:
+    shortened = " ".join("".join([*rest, whole[end:]]).split())
+    if not shortened:
         place = subject(text)[0].lower() + subject(text)[1:]
         raise InputError(phrases.NOTHING_LEFT.format(word=quotation(key), place=place))
-    return left
+    return shortened

@@ -87,8 +87,8 @@ def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, p
     scores: list[CrossScores] = []
 
     def told() -> str:
-        done = sum(len(window.scores) for window in scores)
-        return f"ranked are the first {done:,} of {len(texts):,} passages" if done else ""
+        size = sum(len(window.scores) for window in scores)
+        return f"ranked are the first {size:,} of {len(texts):,} passages" if size else ""
 
     with bar(len(texts), "passage", "passages", progress) as progress_bar, partial_work(told):
         for start in range(0, len(texts), WINDOW * batch_size):

@@ -106,7 +106,7 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
         raise InputError(f"statistics of {stats.shape} (layers, heads) say nothing of a trace of another model")
     text = similar_texts(stats, trace, text_statistics(trace), by)
     of, layer, head = np.indices(text.values.shape).reshape(3, -1)
-    counted = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES])[of]
+    flagged = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES])[of]
     table = pd.DataFrame(
         {
             "layer": layer,
@@ -120,12 +120,12 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
             "lower_least": text.lower[0].ravel(),
             "lower_most": text.lower[1].ravel(),
             "unusual": text.unusual.ravel(),
-            "counted": counted,
+            "counted": flagged,
         }
     )
-    compared = int((counted & (table["value"] - table["mean"]).notna()).sum())
+    compared = int((flagged & (table["value"] - table["mean"]).notna()).sum())
     table.attrs = {name: getattr(text, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
-    table.attrs |= {"unusual": int((counted & table["unusual"]).sum()), "compared": compared}
+    table.attrs |= {"unusual": int((flagged & table["unusual"]).sum()), "compared": compared}
     mean, limit = text.expected.overall.tolist()
     table.attrs |= {"chance": mean, "most": limit, "most_of": int(text.expected.texts.max())}
     table.attrs |= {"most_shortest": text.expected.shortest, "most_longest": text.expected.longest}

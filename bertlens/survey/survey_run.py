@@ -168,8 +168,8 @@ def _count(
 ) -> HeadStats:
     """The statistics of `run` and those of successive items. Raises ClusterError, which holds what was counted."""
     try:
-        told = partial_work(lambda: f"{run.stats.n_texts} texts are counted, head_stats(..., resume=stats) goes on")
-        with told, closing(parts):
+        report = partial_work(lambda: f"{run.stats.n_texts} texts are counted, head_stats(..., resume=stats) goes on")
+        with report, closing(parts):
             for sums, entries in parts:
                 # one assignment: an interrupt finds either all of a part counted or nothing
                 run.stats = run.stats.with_items(sums, [entry.number for entry in entries])

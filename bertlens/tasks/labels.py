@@ -114,9 +114,9 @@ class ClassReader:
             if way is None and self._column.own_names and isinstance(cell, Real) and are_unnamed(self.names):
                 way = ("place", int(float(cell))) if cell < len(self.names) else None
             if way is not None:
-                written = label if way[0] == "name" else writing(cell)
-                self._ways[written] = way
-                self._first.setdefault(way[0], (written, place()))
+                spelling = label if way[0] == "name" else writing(cell)
+                self._ways[spelling] = way
+                self._first.setdefault(way[0], (spelling, place()))
                 self._check_one_reading()
         if way is None:
             raise InputError(f"{place()}: {self._refusal(label if self._column.own_names else cell)}")

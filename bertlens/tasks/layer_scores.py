@@ -79,13 +79,13 @@ def _of_classes(task: Answered, seed: int) -> Sizes:
     best = choice(shares, last, seed)
     beyond = table["over_untrained_low"] > 0
     named = ", ".join(str(k) for k in table.loc[beyond, "layer"])
-    said = [
+    sentences = [
         *layers_said(table, "the accuracy of a ridge refit", len(test), len(tests), "text"),
         f"More than the same model untrained: {f'layer {named}' if named else 'none'}.",
         choice_said(best, "the last layer", "text"),
         readers["trained"].note,
     ]
-    return Sizes(table, best, " ".join(filter(None, said)), "accuracy", shares)
+    return Sizes(table, best, " ".join(filter(None, sentences)), "accuracy", shares)
 
 
 def _of_pairs(task: Answered, seed: int) -> Sizes:
@@ -117,12 +117,12 @@ def _of_pairs(task: Answered, seed: int) -> Sizes:
     names = ["layer", "centred", "mean", "difference", "low", "high", "p", "better", "anisotropy"]
     table = pd.DataFrame(rows_of, columns=names)
     best = _choice(scores, reader.n_layers, labels, seed)
-    said = [
+    sentences = [
         *layers_said(table, "Spearman’s correlation", len(labels), len(ends), "pair"),
         choice_said(best, "the last layer", "pair"),
         reader.note,
     ]
-    return Sizes(table, best, " ".join(filter(None, said)), "Spearman")
+    return Sizes(table, best, " ".join(filter(None, sentences)), "Spearman")
 
 
 def _between(scores: np.ndarray, others: np.ndarray, labels: np.ndarray, level: float) -> tuple[float, float]:

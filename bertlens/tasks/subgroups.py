@@ -47,8 +47,8 @@ def slices_said(table: pd.DataFrame, names: int = 0) -> str:
     of = amount(len(table), "slice")
     clause = f"In {len(hits)} of {of} more is" if len(hits) else f"In none of {of} is more"
     than = f"than chance would make it{worse and ': '}{worse}"
-    said = f"{clause} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
-    return " ".join([said, *table.attrs.get("by_pieces", ())])
+    sentence = f"{clause} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
+    return " ".join([sentence, *table.attrs.get("by_pieces", ())])
 
 
 def _by_pieces(table: pd.DataFrame, wrong: np.ndarray, wrong_is: str) -> list[str]:

@@ -128,10 +128,10 @@ def run(
     if check is None:
         return 0
     if changes is None:
-        is_worse, said = earlier_run.fall(work, check)
+        is_worse, sentence = earlier_run.fall(work, check)
     else:
-        is_worse, said = bool(changes["gained"].any()), gained_said(changes)
-    print(f"Against {check}: {said}", file=sys.stderr if is_worse else sys.stdout)
+        is_worse, sentence = bool(changes["gained"].any()), gained_said(changes)
+    print(f"Against {check}: {sentence}", file=sys.stderr if is_worse else sys.stdout)
     return int(is_worse)
 
 

@@ -242,11 +242,11 @@ def size_of(number: FirstNumber, change: float) -> float:
 
 def in_order(sizes: Mapping[Head, float]) -> list[Head]:
     """The largest first; of those within ALIKE of the largest that is left, the first in its place."""
-    left, order = sorted(sizes), list[Head]()
-    while left and len(order) < SHOWN:
-        peak = max(sizes[index] for index in left)
-        order.append(next(index for index in left if sizes[index] >= peak - ALIKE))
-        left.remove(order[-1])
+    remainder, order = sorted(sizes), list[Head]()
+    while remainder and len(order) < SHOWN:
+        peak = max(sizes[index] for index in remainder)
+        order.append(next(index for index in remainder if sizes[index] >= peak - ALIKE))
+        remainder.remove(order[-1])
     return order
 
 

@@ -122,8 +122,8 @@ def _word(trace: Trace, text: str, position: int) -> str:
     ]
     why = phrases.NO_TOKEN
     if len(pieces) > 1:
-        shown = map(spelling_of(tokenizer).display, pieces[:6])
-        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=isolate(" ".join(shown)))
+        pieces_shown = map(spelling_of(tokenizer).display, pieces[:6])
+        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=isolate(" ".join(pieces_shown)))
     raise InputError(
         phrases.NO_WORD.format(text=quotation(text[:40]), why=why) + _offered(get_close_matches(text, words, NEAR))
     )

@@ -155,6 +155,14 @@ const WITHOUT: [Partial<Effect>, string][] = [
     "No single head matters here: cat has 0.98; of 8 heads tried, L2·H3 moves it most, to 0.97.",
   ],
   [
+    { from: 0.002, to: 0.0021, best: { ...BEST, change: 0.0004 } },
+    "The model is unsure: cat has less than 0.01; of 8 heads tried, none moves it by 0.01.",
+  ],
+  [
+    { kind: "similarity", from: 0.359, to: 0.36, best: { ...BEST, change: -0.001 } },
+    "No single head matters here: the similarity is 0.36; of 8 heads tried, none moves it by 0.01.",
+  ],
+  [
     { sure: true, from: 0.9822, to: 0.981, best: BEST_OF_SURE },
     "No single head matters here: without any of the 8 tried, cat stays above 0.97.",
   ],
@@ -706,7 +714,7 @@ describe("the front", () => {
     it.b.take("loudness").give(...ofLoudness({}, 0.001));
     await it.wait(50);
     expect(it.text("strip")).toContain("No head alone moves the answer by 0.01: of 12 tried, none does.");
-    expect(it.text("claim")).toContain("of 12 heads tried, L0·H1 moves it most");
+    expect(it.text("claim")).toContain("of 12 heads tried, none moves it by 0.01.");
   });
   it("names the heads, with the change of what is shown", async () => {
     const it = await front();

@@ -102,3 +102,15 @@ def test_what_can_be_added_is_written_down() -> None:
     page = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
     named = {extra for extra in requirements() if extra and f"| `{extra}` |" in page}
     assert named == requirements().keys() - {"", "bench", "docs", "hosts"}
+
+
+def test_what_the_benchmarks_import_comes_with_their_extra() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    lines = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["bench"]
+    extras = re.findall(r"\w+", next(line for line in lines if line.startswith("bertlens["))[len("bertlens") :])
+    declared = requirements()
+    installed = declared[""] | declared["bench"].union(*(declared[extra] for extra in extras))
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        modules = {module for module, _ in imports(ast.parse(path.read_text(encoding="utf-8")))}
+        other = modules - sys.stdlib_module_names - {"bertlens", "benchmarks", "tests"}
+        assert {distribution(module) for module in other} <= installed, path.name

@@ -101,8 +101,8 @@ def dimensions(
     all_of_them = f"all {width}"
     by_size = pd.DataFrame({all_of_them: whole} | {name_of(k): first[k] for k in sizes}, index=index)
     best = choice(by_size, all_of_them, seed)
-    said = [*_said(table, measure, width, draws, len(tests), by_size), choice_said(best, f"{all_of_them} dimensions")]
-    return Sizes(table, best, " ".join(said), measure, by_size, choice(by_size, all_of_them, seed, rival=True))
+    lines = [*_said(table, measure, width, draws, len(tests), by_size), choice_said(best, f"{all_of_them} dimensions")]
+    return Sizes(table, best, " ".join(lines), measure, by_size, choice(by_size, all_of_them, seed, rival=True))
 
 
 def name_of(k: int) -> str:

@@ -64,8 +64,8 @@ def layers(
     table = pd.DataFrame(rows, columns=COLUMNS)
     best = choice(shares, last, seed)
     rival = choice(shares.drop(columns=name_of(reader.n_layers, True)), last, seed, rival=True)
-    said = [*layers_said(table, measure, len(shares), len(ends) - 1), choice_said(best, "the last layer"), reader.note]
-    return Sizes(table, best, " ".join(filter(None, said)), measure, shares, rival)
+    lines = [*layers_said(table, measure, len(shares), len(ends) - 1), choice_said(best, "the last layer"), reader.note]
+    return Sizes(table, best, " ".join(filter(None, lines)), measure, shares, rival)
 
 
 def overlap(lists: RankedLists, others: RankedLists) -> float:

@@ -179,8 +179,8 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
             yield {"op": name}, self._reply({"op": name})
             bar.update()
         for work in self._open.held:
-            done = {"op": "search_work", "work": work}
-            yield done, self._reply(done)
+            message = {"op": "search_work", "work": work}
+            yield message, self._reply(message)
         for query in queries:
             case: dict[str, Any] = {"query": query, "wrong": None, "right": None, "texts": None}
             questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]

@@ -104,9 +104,9 @@ def gained(task: Answered, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     for row in rows:
         feature = by_name.get((row.get("kind") or WORD, row["word"], row.get("of") or ""))
         if feature is not None:
-            held = features.occurrences[feature]
-            by = {places[key]: float(value) for key, value in row.get("by", {}).items() if places.get(key) in held}
-            pairs.append((row, feature, by if "by" in row else dict.fromkeys(held, 0.0)))
+            texts = features.occurrences[feature]
+            by = {places[key]: float(value) for key, value in row.get("by", {}).items() if places.get(key) in texts}
+            pairs.append((row, feature, by if "by" in row else dict.fromkeys(texts, 0.0)))
     pairs = [pair for pair in pairs if len(pair[2]) > 1]
     if not pairs:
         raise InputError("no word of the file stands in two of its texts here: give the labelled texts that it is of")

@@ -122,13 +122,13 @@ def _other_run(request: Request) -> list[str]:
     """The run that the page set beside the one shown, [] for none: as `otherOf` of js/src/tabs/compare/tworuns.ts."""
     beside = {"run": "", "text": "", "text_pair": "", **request.traits["settings"].get("compare_with", {})}
     text, text_pair = beside["text"], beside["text_pair"]
-    shown = (request.trace.text or "", request.trace.text_pair or "")
+    texts = (request.trace.text or "", request.trace.text_pair or "")
     if beside["run"] == "original":
         other = ["original"] if request.trace.changes else []
     elif beside["run"]:
         other = [beside["run"]]
     else:
-        is_shown = (text, text_pair) == shown and not request.trace.changes
+        is_shown = (text, text_pair) == texts and not request.trace.changes
         cut = "cut" if request.traits["truncation"] else ""
         other = ["text", text, text_pair, cut] if text and not is_shown else []
     try:

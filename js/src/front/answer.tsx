@@ -226,6 +226,7 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
   const label = kind === "similarity" ? "both texts" : isLone(front.answers) ? "score" : name;
   const box = useFitted(lead ? label : "");
+  const number = useFitted(lead ? short(now) : "");
   const isOurs = kind === "similarity" || isLone(front.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
@@ -253,7 +254,9 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
       <span ref={box} class="bl-answer-name">
         {isOurs || markers ? label : <Token text={label} />}
       </span>{" "}
-      <span class="bl-answer-number bl-number">{short(now)}</span>{" "}
+      <span ref={number} class="bl-answer-number bl-number">
+        {short(now)}
+      </span>{" "}
       <span class="bl-answer-track">
         {unrelated && <span class="bl-unrelated" style={stretchStyle(unrelated.low, unrelated.high)} />}
         {stretchesOf(bar, track, isAsked).map((stretch) => (
@@ -273,14 +276,14 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   );
 }
 
-/** The box of a name that is as large as it can be whole: how wide it is, in its own size, is said to the style. */
-export function useFitted(name: string) {
+/** The box of a text that is as large as it can be whole: how wide it is, in its own size, is said to the style. */
+export function useFitted(text: string) {
   const box = useRef<HTMLSpanElement>(null);
   useLayoutEffect(() => {
-    if (!name || !box.current) return;
+    if (!text || !box.current) return;
     const ems = widthOf(box.current.textContent!, getComputedStyle(box.current).fontFamily);
     box.current.style.setProperty("--ems", `${ems}`);
-  }, [name]);
+  }, [text]);
   return box;
 }
 

@@ -148,13 +148,16 @@ const carrierClause = ({ carrier }: Effect): Piece[] =>
 export function nonePieces(effect: Effect): Piece[] | null {
   const { from, to, best, kind } = effect;
   if (!best || Number.isNaN(to - from) || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
-  const heads = ` ${plural("head", best.tried)} tried, `;
-  const peak: Piece[] = [{ number: String(best.tried) }, heads, { head: best.head }, " moves it most, to "];
-  const end: Piece[] = [{ number: brief(from + best.change) }, "."];
+  const heads: Piece[] = ["; of ", { number: String(best.tried) }, ` ${plural("head", best.tried)} tried, `];
+  const end = brief(from + best.change);
+  const peak: Piece[] =
+    end === brief(from)
+      ? [...heads, "none moves it by ", { number: "0.01" }, "."]
+      : [...heads, { head: best.head }, " moves it most, to ", { number: end }, "."];
   if (from < UNSURE && (effect.peak ?? from) >= UNSURE)
-    return [...subjectOf(effect), " is a rare guess (", { number: brief(from) }, "); of ", ...peak, ...end];
+    return [...subjectOf(effect), " is a rare guess (", { number: brief(from) }, ")", ...peak];
   if (["words", "span"].includes(kind) && from < UNSURE)
-    return ["The model is unsure: ", ...subjectOf(effect), " has ", { number: brief(from) }, "; of ", ...peak, ...end];
+    return ["The model is unsure: ", ...subjectOf(effect), " has ", { number: brief(from) }, ...peak];
   if (effect.sure) {
     const bound = (Math.ceil(100 * Math.min(best.least, from)) - 1) / 100;
     const without: Piece[] = ["without any of the ", { number: String(best.tried) }, " tried, "];
@@ -172,9 +175,7 @@ export function nonePieces(effect: Effect): Piece[] | null {
     ...subjectOf(effect),
     kind === "similarity" || effect.lone ? " is " : " has ",
     { number: brief(from) },
-    "; of ",
     ...peak,
-    ...end,
   ];
 }
 
