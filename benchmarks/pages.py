@@ -30,7 +30,7 @@ CHANGES = 3
 SETTINGS: dict[str, dict[str, Any]] = {
     "head": {"mode": "lines", "heads": [[0, head] for head in range(12)], "settings": {"all_heads": True}},
     "model": {"settings": {"all_heads": True}},
-    "neuron": {"view": "neurons"},
+    "neuron": {"view": "neurons", "settings": {"all_heads": True}},
 }
 READY = {
     "head": "document.querySelector('[data-testid=lines] canvas')",
