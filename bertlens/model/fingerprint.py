@@ -19,7 +19,14 @@ from torch import Tensor, nn
 from ..base.arrays_file import difference
 from . import transformers_private as private
 from .functions import content, is_users, numbers
-from .modules import is_wrapper, modules_by_name, plain_tensors, tensors_by_name
+from .modules import (
+    attribute_tensors,
+    attributes_of_passes,
+    is_wrapper,
+    modules_by_name,
+    plain_tensors,
+    tensors_by_name,
+)
 from .user_functions import digests
 
 PLACES = 4093  # a prime, no divisor of a width: neighbours in a row, column or head are in sums of their own
@@ -89,6 +96,12 @@ class Fingerprint:
         places[ORDER], places[FUNCTIONS] = _order(modules), contents[USERS]
         return cls(contents, _bits(table, ids), ids, places)
 
+    def _without_tables(self, root: nn.Module) -> dict[str, Any]:
+        """The contents, but for attributes that a pass has set since."""
+        modules = modules_by_name(root).items()
+        names = {_attribute(path, name) for path, module in modules for name in attributes_of_passes(module)}
+        return {name: entry for name, entry in self.contents.items() if name not in names}
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "places": {}}  # addresses are of this process
 
@@ -114,11 +127,16 @@ class Fingerprint:
     def difference(self, root: nn.Module, tokenizer: Any, table: Tensor) -> str:
         """The name of what is otherwise now, by all contents; "" where nothing is."""
         now = Fingerprint.of(root, tokenizer, table, self.ids)
-        if self != now:
-            return difference(_by_setting(self.contents), _by_setting(now.contents)) or "word embeddings"
+        before = self._without_tables(root)
+        if (before, self.rows) != (now.contents, now.rows):
+            return difference(_by_setting(before), _by_setting(now.contents)) or "word embeddings"
         self.places.clear()
         self.places.update(now.places)
         return ""
+
+
+def _attribute(path: str, name: str) -> str:
+    return f"weights of {path}.{name}" if path else f"weights of {name}"
 
 
 def _address(value: Any) -> str:
@@ -144,11 +162,10 @@ def tensors_and_components(root: nn.Module, modules: dict[str, nn.Module]) -> tu
     configs = private.configs(root, modules)
     configs_by_name = {"its config" if k == 0 else f"its config {k}": config for k, config in enumerate(configs)}
     attributes = {  # but of a module whose weight a hook makes anew at each pass, as weight_norm does
-        f"weights of {path}.{name}" if path else f"weights of {name}": value
+        _attribute(path, name): tensor
         for path, module in modules.items()
-        if Tensor in map(type, vars(module).copy().values()) and not module._forward_pre_hooks
-        for name, value in vars(module).copy().items()
-        if type(value) is Tensor
+        if not module._forward_pre_hooks
+        for name, tensor in attribute_tensors(module).items()
     }
     weights = {f"weights of {name}": tensor for name, tensor in tensors_by_name(root, modules=modules).items()}
     return (

@@ -34,6 +34,7 @@ def identity(root: nn.Module, runner: nn.Module, tokenizer: Any, dtype: torch.dt
     Alike settings of alike modules stand once. A function of the user's that cannot be told from another makes an
     identity that is the same as no other, and a note says which.
     """
+    trial = answers(root, runner, tokenizer, dtype)  # first: what its passes set on modules is no part of them
     settings = dict[str, dict[str, None]]()
     modules = modules_by_name(root)
     tensors, components = tensors_and_components(root, modules)
@@ -51,7 +52,7 @@ def identity(root: nn.Module, runner: nn.Module, tokenizer: Any, dtype: torch.dt
     about["JSON of its tokenizer"] = _digest([_as_json(tokenizer)])
     about["tensors among attributes"] = _digest(f"{n} {numbers(p)}" for n, p in tensors.items() if n not in plain)
     about[USERS] = _functions(modules)
-    return about | {TRIAL: answers(root, runner, tokenizer, dtype), RELEASES: releases()}
+    return about | {TRIAL: trial, RELEASES: releases()}
 
 
 def by_hash(about: dict[str, Any]) -> str:

@@ -3,8 +3,10 @@ and theirs pass every module through a generator for each level above it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +41,36 @@ def tensors_by_name(
                     identities.add(id(tensor))
                     tensors[f"{above}.{name}" if above else name] = tensor
     return tensors
+
+
+_tables: WeakKeyDictionary[nn.Module, set[str]] = WeakKeyDictionary()  # attributes that passes set
+
+
+def attribute_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """Tensors of a module that are neither parameters nor buffers, by attribute; without what its passes set."""
+    attributes = vars(module).copy()
+    if Tensor not in map(type, attributes.values()):
+        return {}
+    tables = attributes_of_passes(module)
+    return {name: value for name, value in attributes.items() if type(value) is Tensor and name not in tables}
+
+
+def attributes_of_passes(module: nn.Module) -> set[str]:
+    """The tensors that a pass has set on a module."""
+    return _tables.get(module, set())
+
+
+@contextmanager
+def watched_attributes(modules: Iterable[nn.Module]) -> Iterator[None]:
+    """Around a pass: the tensors that it sets on modules, as rotary tables for a text of its length, are no weights."""
+    before = [(module, attribute_tensors(module)) for module in modules]
+    try:
+        yield
+    finally:
+        for module, tensors in before:
+            for name, tensor in attribute_tensors(module).items():
+                if tensors.get(name) is not tensor:
+                    _tables.setdefault(module, set()).add(name)
 
 
 def is_wrapper(tensor: Tensor) -> bool:

@@ -23,7 +23,7 @@ from ..base.one_thread import one_thread_if_small
 from ..text.tokenizer import resting_state
 from . import transformers_private as private
 from .loan import Loan
-from .modules import modules_by_name
+from .modules import attribute_tensors, modules_by_name, watched_attributes
 from .user_functions import hooks_on, tell, unclear
 
 TEXTS: tuple[tuple[str, ...], ...] = (
@@ -59,8 +59,10 @@ def answers(whole: nn.Module, runner: nn.Module, tokenizer: Any, dtype: torch.dt
 @contextmanager
 def _borrowed(whole: nn.Module, tokenizer: Any) -> Iterator[Loan]:
     """The modules in eval mode; afterwards they, the tokenizer and the random numbers are as they were."""
-    with torch.random.fork_rng(devices=[]), resting_state(tokenizer), torch.no_grad(), Loan() as loan:
-        for child in modules_by_name(whole).values():
+    modules = modules_by_name(whole).values()
+    rest, watch = resting_state(tokenizer), watched_attributes(modules)
+    with torch.random.fork_rng(devices=[]), rest, torch.no_grad(), watch, Loan() as loan:
+        for child in modules:
             if child.training:
                 loan.set(child, "training", False)
         yield loan
@@ -151,6 +153,14 @@ def watch_hooks(whole: nn.Module, runner: nn.Module, tokenizer: Any) -> None:
         _watched(whole, runner, tokenizer, (LENGTHY,), min(WATCHED, tokenizer.model_max_length, _positions(runner)))
     for _, hook, owner, _ in hooks:
         tell(hook, owner, any(changes.get((id(hook), id(owner)), [True])))  # True for one that is never called
+
+
+def watch_tables(whole: nn.Module, runner: nn.Module, tokenizer: Any) -> None:
+    """Run texts of two lengths, where a module has tensors among its attributes: which of them a pass sets."""
+    if any(map(attribute_tensors, modules_by_name(whole).values())):
+        with _borrowed(whole, tokenizer):
+            for text in TEXTS[:2]:
+                _watched(whole, runner, tokenizer, text, MOST)
 
 
 def _positions(runner: nn.Module) -> int:

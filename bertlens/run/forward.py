@@ -24,7 +24,7 @@ from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.families import text_models, what_works
 from ..model.loan import Loan
-from ..model.modules import modules_by_name
+from ..model.modules import modules_by_name, watched_attributes
 from ..text.given_maps import not_weights
 from . import attention_function, attention_modules
 from .answer_row import at_every_token
@@ -339,7 +339,7 @@ def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
     compiled = any(hasattr(m, "_orig_mod") or m.__dict__.get("_compiled_call_impl") for m in modules)
     # compiled code would run past hooks and recorder, and flex attention of its own takes a minute: run it eagerly
     eagerly = torch.compiler.set_stance("force_eager") if compiled or not implementation else nullcontext()
-    with Loan() as loan, private.without_capturing_hooks(runner), eagerly:
+    with Loan() as loan, private.without_capturing_hooks(runner), watched_attributes(modules), eagerly:
         for config in private.configs(runner) if implementation else ():
             loan.set(config, private.IMPLEMENTATION, attention_function.implementation_of(implementation, config))
         if implementation not in ("", "eager"):

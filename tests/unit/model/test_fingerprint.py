@@ -545,3 +545,43 @@ def test_every_family_is_the_same_after_passes_of_other_lengths() -> None:
         lens.trace(" ".join([TEXT] * 2))
         trace.rerun()
         assert lens.borrowed.identity() == identity, family
+
+
+class Tables(nn.Module):
+    """Keeps a table for texts of the last length, as rotary embeddings do, and a weight that is no parameter."""
+
+    def __init__(self, part: nn.Module) -> None:
+        super().__init__()
+        self.part, self.gain = part, torch.tensor(1.0)
+        self._cosines: torch.Tensor | None = None
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """The part's output, times a table."""
+        if self._cosines is None or len(self._cosines) != states.shape[1]:
+            self._cosines = torch.linspace(1, 2, states.shape[1])[:, None]
+        output: torch.Tensor = self.part(states) * self._cosines * self.gain
+        return output
+
+
+@pytest.mark.parametrize("copied", [lambda trace: trace, lambda trace: pickle.loads(pickle.dumps(trace))])
+def test_a_table_that_a_pass_sets_is_no_weight(copied: Callable[[Any], Any]) -> None:
+    family = tiny.FAMILIES["bert"]
+    models = [family.model().eval() for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    tokenizer = family.tokenizer()
+    for model in models:
+        layer = model.base_model.encoder.layer[0]
+        layer.intermediate = Tables(layer.intermediate)
+    used, fresh = models
+    used(**tokenizer(TEXT, return_tensors="pt"))  # so that the table is there before the lens
+    lens = bl.Lens(used, tokenizer)
+    trace = lens.trace("a cat")
+    identity = lens.borrowed.identity()
+    lens.trace(TEXT)
+    used(**tokenizer(" ".join([TEXT] * 2), return_tensors="pt"))
+    trace = copied(trace)
+    trace.rerun()
+    assert lens.borrowed.identity() == identity == bl.Lens(fresh, tokenizer).borrowed.identity()
+    trace.lens.model.base_model.encoder.layer[0].intermediate.gain.data.fill_(2)
+    with pytest.raises(ModelError, match=r"has changed since this trace \(weights of .*intermediate\.gain\)"):
+        trace.rerun()

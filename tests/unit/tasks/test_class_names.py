@@ -77,7 +77,7 @@ def test_tables_that_disagree_are_said_and_id2label_counts():
     trace = lens.trace(TEXTS[0])
     assert label_sources(trace, "pos").what == label_sources(trace, 1).what
     assert not conflicts(tf.BertConfig())
-    assert not conflicts(tf.BertConfig(id2label={0: "neg", 1: "pos"}, label2id={"neg": 0, "pos": "1", "other": 5}))
+    assert not conflicts(tf.BertConfig(id2label={0: "neg", 1: "pos"}, label2id={"neg": "0", "pos": "1", "other": "5"}))
 
 
 @pytest.mark.parametrize("labels", [["0", "B-CAT", "0"], ["B-CAT", 0, "B-CAT"], ["O", "B-CAT", "1.0"]])
