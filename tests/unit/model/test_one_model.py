@@ -72,6 +72,7 @@ ARGUMENTS: dict[str, Any] = {
     "Task.cell": ("cold", "warm"),
     "Task.errors": (2,),
     "Task.heads": (2,),
+    "Task.words": (2,),
     "Task.scores_of": (torch.zeros(1, 2), [0]),
     "Heads.pruning": (3,),
     "Against.compare": (0,),
@@ -255,21 +256,26 @@ def test_the_page_of_a_collection() -> None:
     def make() -> RetrievalQuestions:
         return RetrievalQuestions(dataclasses.replace(ranked))
 
+    def answer(page: RetrievalQuestions, message: dict[str, Any]) -> str:
+        said = page.full_answer(message)
+        works = {"held": None} if isinstance(said, dict) else {}  # which long works are made by now
+        return repr(answer_of({**said, **works} if works else said))
+
     assert OF_PAGE.keys() == QUESTIONS.keys()
     asked_of_page = [{"op": name} | message for name, messages in OF_PAGE.items() for message in messages]
     page, before = make(), []
     for message in asked_of_page:
         try:
-            before.append(repr(answer_of(page.full_answer(message))))
+            before.append(answer(page, message))
         except BertLensError as error:
             before.append(str(error))
     refused = []
     fresh = [make() for _ in asked_of_page]
     with changed(lens.borrowed.whole):
-        for other, message, answer in zip(fresh, asked_of_page, before, strict=True):
+        for other, message, told in zip(fresh, asked_of_page, before, strict=True):
             for one in (page, other):
                 try:
-                    assert repr(answer_of(one.full_answer(message))) == answer, message
+                    assert answer(one, message) == told, message
                 except ModelError:
                     refused.append((message["op"], one is page))
     assert {("search_typed", True), ("search_case", True), ("search_tables", False)} <= {*refused}
@@ -278,11 +284,11 @@ def test_the_page_of_a_collection() -> None:
 @pytest.mark.long
 def test_a_task(tmp_path: Path) -> None:
     lens = bl.Lens(model_of(), tiny.wordpiece())
-    make = partial(bl.task, lens, labelled(24), progress=False)
+    make = partial(bl.task, lens, labelled(40), progress=False)
     assert {"table", "metrics", "heads", "errors", "explore"} <= check(make, lens.model, tmp_path)
     task = make()
     assert check(partial(task.heads, 2), lens.model, tmp_path) == {"pruning"}
-    other = bl.task(bl.Lens(model_of(1), tiny.wordpiece()), labelled(24), progress=False)
+    other = bl.task(bl.Lens(model_of(1), tiny.wordpiece()), labelled(40), progress=False)
     refused = check(partial(other.against, lens, 2), lens.model, tmp_path)
     assert {"compare", "trace_before", "effects"} <= refused
 
