@@ -97,7 +97,7 @@ class Fingerprint:
         return cls(contents, _bits(table, ids), ids, places)
 
     def _without_tables(self, root: nn.Module) -> dict[str, Any]:
-        """The contents, but for attributes that a pass has set since."""
+        """The contents, but for attributes that each pass sets anew."""
         modules = modules_by_name(root).items()
         names = {_attribute(path, name) for path, module in modules for name in attributes_of_passes(module)}
         return {name: entry for name, entry in self.contents.items() if name not in names}

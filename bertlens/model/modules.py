@@ -43,7 +43,9 @@ def tensors_by_name(
     return tensors
 
 
-_tables: WeakKeyDictionary[nn.Module, set[str]] = WeakKeyDictionary()  # attributes that passes set
+# Attributes that passes set: those that one pass put in place of another's value, with None; those that it put where
+# none was, with what it put there.
+_tables: WeakKeyDictionary[nn.Module, dict[str, Tensor | None]] = WeakKeyDictionary()
 
 
 def attribute_tensors(module: nn.Module) -> dict[str, Tensor]:
@@ -51,13 +53,17 @@ def attribute_tensors(module: nn.Module) -> dict[str, Tensor]:
     attributes = vars(module).copy()
     if Tensor not in map(type, attributes.values()):
         return {}
-    tables = attributes_of_passes(module)
-    return {name: value for name, value in attributes.items() if type(value) is Tensor and name not in tables}
+    tables = _tables.get(module, {})
+    return {
+        name: value
+        for name, value in attributes.items()
+        if type(value) is Tensor and (name not in tables or (tables[name] is not None and tables[name] is not value))
+    }
 
 
-def attributes_of_passes(module: nn.Module) -> set[str]:
-    """The tensors that a pass has set on a module."""
-    return _tables.get(module, set())
+def attributes_of_passes(module: nn.Module) -> list[str]:
+    """The tensors that each pass sets anew, by attribute."""
+    return [name for name, tensor in _tables.get(module, {}).items() if tensor is None]
 
 
 @contextmanager
@@ -70,7 +76,8 @@ def watched_attributes(modules: Iterable[nn.Module]) -> Iterator[None]:
         for module, tensors in before:
             for name, tensor in attribute_tensors(module).items():
                 if tensors.get(name) is not tensor:
-                    _tables.setdefault(module, set()).add(name)
+                    tables = _tables.setdefault(module, {})
+                    tables[name] = None if name in tensors or name in tables else tensor
 
 
 def is_wrapper(tensor: Tensor) -> bool:

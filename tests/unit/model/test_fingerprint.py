@@ -585,3 +585,33 @@ def test_a_table_that_a_pass_sets_is_no_weight(copied: Callable[[Any], Any]) -> 
     trace.lens.model.base_model.encoder.layer[0].intermediate.gain.data.fill_(2)
     with pytest.raises(ModelError, match=r"has changed since this trace \(weights of .*intermediate\.gain\)"):
         trace.rerun()
+
+
+class Late(nn.Module):
+    """Makes a number when it is first called, which its owner may set to another."""
+
+    def __init__(self, part: nn.Module) -> None:
+        super().__init__()
+        self.part = part
+        self._gain: torch.Tensor | None = None
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """The part's output, times the number."""
+        if self._gain is None:
+            self._gain = torch.tensor(1.0)
+        output: torch.Tensor = self.part(states) * self._gain
+        return output
+
+
+def test_a_number_that_the_first_pass_makes_is_one_of_the_model_once_it_is_another() -> None:
+    model = tiny.FAMILIES["bert"].model().eval()
+    layer = model.base_model.encoder.layer[0]
+    late = layer.intermediate = Late(layer.intermediate)
+    lens = bl.Lens(model, tiny.FAMILIES["bert"].tokenizer())
+    trace = lens.trace("a cat")
+    lens.trace(TEXT)
+    trace.rerun()
+    late._gain = torch.tensor(2.0)
+    with pytest.raises(ModelError, match=r"has changed since this trace \(.*intermediate\._gain\)"):
+        trace.rerun()
+    lens.trace("a cat").rerun()
