@@ -18,6 +18,7 @@ from sampling import sample
 # Before torch is imported, and for the processes that tests start: small tensors gain nothing from threads, and those
 # of two processes on the same cores wait for each other ten times as long as they work.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what they start reads compiled modules, as a user's process does
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("BERTLENS_DATA") or ROOT.parent / "shared" / "data")

@@ -289,6 +289,24 @@ describe("the tab", () => {
     await settled();
     expect(long.text()).toBe("The text has 300 tokens.");
   });
+  it("waits where a run of the model in the page overtook the question, and asks of each run anew", async () => {
+    const { b, view, text } = await opened();
+    view.link.page.value = true;
+    b.take("cell_matters", { trace: "t1" }).give({ error: "another run was asked for", stale: true });
+    await settled();
+    expect(() => b.take("each_matters")).toThrow("nobody asks"); // it is no refusal
+    b.model.set("overview", overviewOf(TOKENS, { subject: "text", trace: "t2" }));
+    await settled();
+    b.take("cell_matters", { trace: "t2" }).give({ error: "this needs Python" });
+    await settled();
+    b.take("each_matters", { trace: "t2" }).give({ error: "this needs Python" });
+    await settled();
+    expect(text()).toContain("Python");
+    b.model.set("overview", overviewOf(TOKENS, { subject: "text", trace: "t3" }));
+    await settled();
+    expect(text()).toBe("three runs of the model …");
+    expect(() => b.take("each_matters", { trace: "t3" })).toThrow("nobody asks");
+  });
   it("says why there is no answer", async () => {
     const { b, text } = await opened();
     b.take("cell_matters").give({ error: "no token of this text is masked" });

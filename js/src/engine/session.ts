@@ -20,7 +20,7 @@ import { loadWeights } from "./weights";
 const SAID_FROM = 1; // seconds of a run that is said to take them
 
 /** Of a run that a later one made useless. */
-export const ANOTHER = "another text was asked for";
+export const ANOTHER = "another run was asked for";
 
 export class Session {
   private reader;

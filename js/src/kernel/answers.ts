@@ -3,7 +3,7 @@
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Again, Schema } from "../generated/answers";
 import type { Questions } from "../generated/vocabulary";
-import type { Reply } from "./kernel";
+import { type Reply, StaleError } from "./kernel";
 import type { Link } from "./link";
 import { type Arrays, unpack, type WireArray } from "./wire";
 
@@ -15,7 +15,7 @@ type Fields = Record<string, unknown>;
 export type Answer<T> =
   | { state: "asking"; done?: number; told?: Pick<Again, "doing" | "said"> } // the share that is made, 0 to 1, and what else is said of it
   | { state: "answered"; value: T; pending?: readonly number[] } // of a long text: layers that are still to come
-  | { state: "refused"; reason: string };
+  | { state: "refused"; reason: string; isStale?: true }; // isStale: another run is on its way, or here already
 
 export type Arguments<Op> = Op extends keyof Questions ? Questions[Op] : Record<string, unknown>;
 
@@ -102,7 +102,8 @@ export class Answers {
   }
 
   private pose<T, Op extends string>(name: string, kind: Kind<T, Op>, subject: Subject, args: Arguments<Op>): void {
-    const refuse = (reason: string) => this.put(name, { state: "refused", reason }, 0);
+    const refuse = (reason: string, more: { isStale?: true } = {}) =>
+      this.put(name, { state: "refused", reason, ...more }, 0);
     if (kind.layered && subject.byLayer) {
       this.layers.then((ask) => ask(name, kind, subject, args));
       return;
@@ -124,7 +125,7 @@ export class Answers {
     const reply = kind.instead ? local.then((value) => (value === null ? pose() : { value })) : pose();
     reply.then(
       (answer) => answer && this.settle(name, kind, answer.value, answer.bytes),
-      (error: Error) => refuse(error.message),
+      (error: Error) => refuse(error.message, error instanceof StaleError ? { isStale: true } : {}),
     );
   }
 

@@ -13,10 +13,11 @@ export interface TabListProps {
   open: Tab | undefined;
   choose: (name: string) => void;
   label: "Questions" | "More";
+  isLeaf?: boolean; // they stand in the leaf of a weight
 }
 
 /** The questions under a head as cards, the other tabs in a quiet row. */
-export function TabList({ tabs, open, choose, label }: TabListProps) {
+export function TabList({ tabs, open, choose, label, isLeaf }: TabListProps) {
   const view = useView();
   const bar = useRef<HTMLDivElement>(null);
   const openIndex = tabs.findIndex(({ name }) => name === open?.name);
@@ -49,7 +50,7 @@ export function TabList({ tabs, open, choose, label }: TabListProps) {
             if (detail > 0 || tab.name !== open?.name) choose(tab.name); // a key that came to it does not close it
           }}
         >
-          {labelOf(view, tab)}
+          {labelOf(view, tab, isLeaf)}
           {label === "Questions" && !open && (
             <small>{tab.why_not ? "not of this run: why?" : QUESTIONS[tab.name]!.hint}</small>
           )}
@@ -66,12 +67,14 @@ export const QUESTIONS: Record<string, { asks: (weight: string) => string; hint:
   matter: { asks: () => "Does it matter?", hint: "the answer without it" },
 };
 
-/** A tab's name; under a head a question, about the weight that is in focus where it can be quoted. */
-export function labelOf({ focus, grid, shownHead, synced }: View, { name, label }: Tab): string {
+/** A tab's name; under a head a question, about the weight that is in focus where it can be quoted. In the leaf of a
+ * weight it is not: on the arc its number has fewer digits, or does not stand. */
+export function labelOf({ focus, grid, shownHead, synced }: View, { name, label }: Tab, isLeaf = false): string {
   const question = synced.parts.value.includes("head") ? QUESTIONS[name] : undefined;
   if (!question) return label;
   const { weights, measure, layerMap, slice } = shownHead;
   const isOfWeights = measure === "weight" && !layerMap;
+  if (isLeaf) return question.asks(isOfWeights ? "it" : "the weight");
   const digits = digitsOf(slice);
   const weight = quotedWeight({ focus, weights, grid, isOfWeights, digits });
   if (weight === null) return question.asks("a weight");

@@ -44,7 +44,7 @@ def test_three_questions_in_three_clicks_between_the_sentence_and_its_claim(seen
     below = seen.part("claim").bounding_box()
     assert below is not None
     number(seen).click()
-    for name in ("How is 0", "Why does it look there", "Does it matter"):
+    for name in ("How is it computed", "Why does it look there", "Does it matter"):
         leaf = ask(seen, name) if not name.startswith("How") else seen.part("leaf")
         expect(leaf.get_by_role("tab", selected=True)).to_have_text(re.compile(f"^{name}"))
         expect(leaf.locator(".bl-leaf-body .bl-number").first).to_be_visible()

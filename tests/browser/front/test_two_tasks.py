@@ -127,6 +127,8 @@ def test_the_head_that_the_guess_of_a_hidden_word_rests_on(
     hers.presses("hide")
     expect(hers.seen.root.get_by_label("Sentence A")).to_have_value(hidden)
     layer, head = by_brute_force(language_model.trace(hidden))
+    first = hers.seen.part("strip").locator("[data-strip-head]").first  # of the text before, while this one is run
+    expect(first).to_have_attribute("data-strip-head", f"{layer}-{head}", timeout=60_000)
     assert opened(hers.seen) == (layer, head)
     name = f"L{layer}·H{head}"
     expect(hers.seen.part("claim")).to_contain_text(name)

@@ -29,10 +29,11 @@ export function Leaf() {
   if (!Body) return null;
   const tabs = tabsOf(view).filter(({ name }) => name in QUESTIONS);
   const choose = (name: string) => (name === open.name ? closeLeaf(view) : visit(view, name));
+  const label = labelOf(view, open, true);
   return (
-    <section class="bl-leaf" data-testid="leaf" aria-label={labelOf(view, open)}>
+    <section class="bl-leaf" data-testid="leaf" aria-label={label}>
       <div class="bl-leaf-head">
-        <TabList {...{ tabs, open, choose }} label="Questions" />
+        <TabList {...{ tabs, open, choose }} label="Questions" isLeaf />
         <span class="bl-spacer" />
         <span class="bl-full-answers bl-muted">
           in full:
@@ -51,7 +52,7 @@ export function Leaf() {
           close
         </Button>
       </div>
-      <div role="tabpanel" class="bl-leaf-body" aria-label={labelOf(view, open)}>
+      <div role="tabpanel" class="bl-leaf-body" aria-label={label}>
         {open.why_not ? (
           <Refused tab={open} />
         ) : (

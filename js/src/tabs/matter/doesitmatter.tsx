@@ -128,9 +128,11 @@ function Asking({ as: Body }: BodyOf) {
   const view = useView();
   const question = questionOf(view);
   const answer = useAnswer(MATTER, question ?? placeOf(view), { wait: !question });
-  const isSaved = useRef(false); // what it refused once it refuses for the next cell
-  if (answer.state !== "asking") isSaved.current = answer.state === "refused" && view.link.carries.value;
-  if (isSaved.current) return <Saved as={Body} />;
+  const { trace } = view.overview;
+  const refused = useRef<string>(null); // what is refused of a run is refused for its next cell
+  const isRefused = answer.state === "refused" && !answer.isStale && view.link.carries.value;
+  if (answer.state !== "asking") refused.current = isRefused ? trace : null;
+  if (refused.current === trace) return <Saved as={Body} />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="three runs of the model" />;
   return <Body matter={answer.value} isOld={!isOf(answer.value, view)} />;
 }
