@@ -20,7 +20,7 @@ TEXT = "the cat sat on the mat"
 def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known of any class."""
     monkeypatch.setattr(trust, "_eagerly", {})
-    monkeypatch.setattr(trust, "_sees_padding", {})
+    monkeypatch.setattr(trust, "_without_padding", set())
     return
 
 
@@ -155,3 +155,20 @@ def test_padding_that_is_seen_keeps_lengths_apart() -> None:
     assert widths(tiny.shaken(Neighbours(tf.BertConfig(**tiny.BERT)))) == {1}
     assert widths(tiny.shaken(tiny.FAMILIES["mobilebert"].model())) == {1}
     assert widths(tiny.bert()) == {3}
+
+
+def test_that_a_model_sees_padding_says_nothing_of_another_of_its_class() -> None:
+    """One of whose modules was replaced by one that looks at the whole text."""
+
+    class Mean(torch.nn.Module):
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            return states + states.mean(1, keepdim=True)
+
+    def seen(model: Any) -> bool:
+        lens = Lens(model, tiny.wordpiece())
+        inputs = lens.tokenizer([TEXT], return_tensors="pt")
+        return trust.sees_padding(lens.borrowed, dict(inputs), 0)
+
+    other = tiny.bert()
+    other.encoder.layer[0].intermediate = torch.nn.Sequential(Mean(), other.encoder.layer[0].intermediate)
+    assert [seen(other), seen(tiny.bert()), seen(other)] == [True, False, True]
