@@ -1,4 +1,5 @@
-"""Whether a model computes through the attention interface what it computes eagerly: tried once for each class.
+"""Whether a model computes through the attention interface what it computes eagerly: tried once for each config and
+kinds of modules.
 
 A class may say that it uses the interface and still read a mask in another way, or add to the scores what does not
 come from queries and keys. So a short text is run both ways; where the results differ, the model's own eager weights
@@ -27,11 +28,12 @@ TOKENS_TRIED = 12  # of the short text
 TOLERANCE = 1e-4  # in float32: of weights, and of hidden states beside their largest value
 
 _eagerly: dict[tuple[Any, ...], str] = {}
-_without_padding: set[tuple[Any, ...]] = set()  # classes and configs of which a model does not see it
+_sees_padding: dict[tuple[Any, ...], bool] = {}
 
 
 def why_eager(model: Model, inputs: dict[str, Tensor], limit: int | None = None) -> str:
-    """Why the attention interface cannot be trusted with this model, "" where it can. Tried once per class and config.
+    """Why the attention interface cannot be trusted with this model, "" where it can. Tried once per config
+    and kinds of modules.
 
     inputs: what the model is to be run on, the short text is made of it; limit: the tokens that the model takes. The
     user's hooks do not see these runs. Raises ModelError where the model does not run.
@@ -47,32 +49,29 @@ def why_eager(model: Model, inputs: dict[str, Tensor], limit: int | None = None)
 
 
 def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: int | None = None) -> bool:
-    """Whether padding on the right changes what comes before it, as convolutions do. That it does not is tried once per
-    class and config; that it does is of this model alone, whose modules may be others than its class makes.
+    """Whether padding on the right changes what comes before it, as convolutions do. Tried as `why_eager`.
 
     Arguments and errors as of `why_eager`.
     """
     key = _key(model)
-    if key in _without_padding:
-        return False
-    padded = _short(inputs, limit)
-    length = padded["input_ids"].shape[1] * 2 // 3
-    alone = {name: value[:, :length] for name, value in padded.items()}
-    for name, value in padded.items():
-        value[:, length:] = pad_id if name == "input_ids" else 0
-    reason = why_eager(model, inputs, limit)
-    with model.locked(), _without_user_hooks(model):
-        outputs = [
-            forward.eager_output(model, batch) if reason else forward.output_of(model, batch, Run())
-            for batch in (padded, alone)
-        ]
-    states = [[state[0, :length] for state in output.hidden_states or ()] for output in outputs]
-    is_other = not _equal(*states)
-    if not is_other and all(
-        state.isfinite().all() for side in states for state in side
-    ):  # NaN shows nothing of the class
-        _without_padding.add(key)
-    return is_other
+    if key not in _sees_padding:
+        padded = _short(inputs, limit)
+        length = padded["input_ids"].shape[1] * 2 // 3
+        alone = {name: value[:, :length] for name, value in padded.items()}
+        for name, value in padded.items():
+            value[:, length:] = pad_id if name == "input_ids" else 0
+        reason = why_eager(model, inputs, limit)
+        with model.locked(), _without_user_hooks(model):
+            outputs = [
+                forward.eager_output(model, batch) if reason else forward.output_of(model, batch, Run())
+                for batch in (padded, alone)
+            ]
+        states = [[state[0, :length] for state in output.hidden_states or ()] for output in outputs]
+        is_other = not _equal(*states)
+        if not all(state.isfinite().all() for side in states for state in side):
+            return is_other  # NaN shows nothing of the class
+        _sees_padding[key] = is_other
+    return _sees_padding[key]
 
 
 @contextmanager
@@ -88,7 +87,7 @@ def _without_user_hooks(model: Model) -> Iterator[None]:
 
 def _key(model: Model) -> tuple[Any, ...]:
     functions = attention_function.users_functions(model.runner)
-    kinds = tuple(map(type, model.runner.modules()))  # one may have been put in the place of another
+    kinds = tuple(map(type, model.runner.modules()))  # some may be others than the class makes: quantised, replaced
     return kinds, model.dtype, _settings(model.base.config), functions
 
 

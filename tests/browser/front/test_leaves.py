@@ -44,6 +44,10 @@ def test_three_questions_in_three_clicks_between_the_sentence_and_its_claim(seen
     below = seen.part("claim").bounding_box()
     assert below is not None
     number(seen).click()
+    ramps = seen.part("leaf").locator(".bl-legend").evaluate_all("all => all.map((one) => one.offsetHeight)")
+    assert ramps and max(ramps) < 22, ramps  # both ends in one line
+    wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+    assert seen.part("leaf").locator(".bl-steps li").evaluate_all(wide) == []
     for name in ("How is it computed", "Why does it look there", "Does it matter"):
         leaf = ask(seen, name) if not name.startswith("How") else seen.part("leaf")
         expect(leaf.get_by_role("tab", selected=True)).to_have_text(re.compile(f"^{name}"))

@@ -20,7 +20,7 @@ TEXT = "the cat sat on the mat"
 def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known of any class."""
     monkeypatch.setattr(trust, "_eagerly", {})
-    monkeypatch.setattr(trust, "_without_padding", set())
+    monkeypatch.setattr(trust, "_sees_padding", {})
     return
 
 
