@@ -138,8 +138,10 @@ def test_a_finger_hides_by_two_taps_and_writes_by_a_long_one(
     tap_twice(word(seen, "milk"))
     expect(line(seen)).to_have_value(HIDDEN)
     expect(seen.part("answer").locator(".bl-lead")).to_be_visible(timeout=60_000)
-    slider = seen.root.get_by_role("slider").bounding_box()
-    assert slider and slider["y"] + slider["height"] < 700  # of the page
+    slider = seen.root.get_by_role("slider")
+    expect(slider).to_be_visible(timeout=60_000)
+    box = slider.bounding_box()
+    assert box and box["y"] + box["height"] < 700  # of the page
     hold(word(seen, "sour"))
     expect(line(seen)).to_be_focused()
     seen.page.keyboard.type("tired")
