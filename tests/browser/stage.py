@@ -23,7 +23,12 @@ window.attach = (model, number = 0) => {
         for (const name in state) model.emit(`change:${name}`);
         for (const [fields, buffers] of replies) model.emit("msg:custom", fields, buffers.map(bytes));
     };
-    model.send = (message) => { model.sent.push(message); void ask(message); };
+    model.pending = 0; // questions without an answer
+    model.send = (message) => {
+        model.sent.push(message);
+        model.pending++;
+        void ask(message).finally(() => model.pending--);
+    };
     model.set = (name, value) => { model.state[name] = set[name] = value; model.emit(`change:${name}`); };
     model.save_changes = () => { const state = set; set = {}; void ask({ state }); };
 };

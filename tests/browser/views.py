@@ -44,6 +44,13 @@ IDLE_SCROLLERS = """root => {
         return is ? [[`${className}`, ...sizes]] : [];
     });
 }"""
+# What a view asked when it was opened is answered, where the test's process answers, and is drawn: in two frames, which
+# a frame out of sight does not get.
+OPENED = """async () => {
+    const drawn = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 100); });
+    do for (let n = 0; n < 2; n++) await drawn();
+    while (window.models?.some(({ pending }) => pending > 0));
+}"""
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
 
 expect.set_options(timeout=PATIENCE)
@@ -79,6 +86,7 @@ class Seen:
         page.set_default_timeout(PATIENCE)
         if not folded:
             self.unfold()
+        self.root.evaluate(OPENED)
 
     def unfold(self) -> None:
         """Unfold all heads, where they are not; what is asked stays asked, and the focus stays where it is."""
@@ -201,17 +209,23 @@ class Seen:
         )
 
     def settled(self) -> None:
-        """Wait until no part says that it is waiting for an answer, and ten frames have gone by without a change."""
+        """Wait until nothing says that it is waiting for an answer, and ten frames have gone by without a change, and
+        the 300 ms after which a view says so."""
         self.root.evaluate(
             """async root => {
                 let quiet = 0;
-                const observer = new MutationObserver(() => { quiet = 0; });
+                let since = performance.now();
+                const moved = () => { quiet = 0; since = performance.now(); };
+                const observer = new MutationObserver(moved);
                 observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-                const waits = () => [...root.querySelectorAll(".bl-empty")].some((one) => one.innerText.endsWith(" …"));
-                while (quiet < 10) {
+                const waits = () =>
+                    ["asking", "slow"].includes(root.dataset.state) ||
+                    [...root.querySelectorAll(".bl-empty")].some((one) => one.innerText.endsWith(" …"));
+                while (quiet < 10 || performance.now() - since < 400) {
                     await new Promise(requestAnimationFrame);
                     await new Promise((done) => setTimeout(done));
-                    quiet = waits() ? 0 : quiet + 1;
+                    if (waits()) moved();
+                    quiet++;
                 }
                 observer.disconnect();
             }"""
@@ -388,6 +402,7 @@ const bytes = (base64) => new DataView(Uint8Array.from(atob(base64), (c) => c.ch
 class Model {
   held = false;      // keep answers back
   waiting = [];      // [{message, give(fields, buffers)}]
+  asked = (op) => this.waiting.find(({ message }) => message.op === op);
   sent = [];         // every question
   handlers = new Map();
   constructor({ state, answers, kernel }) {

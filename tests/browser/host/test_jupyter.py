@@ -326,6 +326,7 @@ def test_notebook_7(open_notebook):
     notebook = open_notebook([f"{SETUP}\nview = trace.explore(layer=1, head=8)\nview"], app="notebook")
     seen = Seen(notebook.page)
     expect(seen.root).to_have_attribute("data-state", "live")
+    seen.settled()  # what comes late moves what is clicked
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
     says(notebook, "view.layer, view.head", "0 2")
@@ -343,6 +344,7 @@ def test_marimo(open_marimo):
     page.locator(".bertlens").wait_for(timeout=harness.PATIENCE)  # the app imports torch first
     seen = Seen(page)
     expect(seen.root).to_have_attribute("data-state", "live")
+    seen.settled()  # what comes late moves what is clicked
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
     assert seen.idle_scrollers() == []

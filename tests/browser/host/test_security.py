@@ -171,7 +171,7 @@ def test_error_text_of_the_kernel_is_text(tab_of, pair):
     seen = Seen(page)
     page.evaluate("models[0].held = true")
     seen.thumb(0, 2).click()
-    page.evaluate("payload => models[0].waiting.pop().give({ error: payload })", PAYLOADS[0])
+    page.evaluate("payload => models[0].asked('head').give({ error: payload })", PAYLOADS[0])
     expect(seen.part("problem")).to_have_text(PAYLOADS[0])
     assert_inert(seen)
 
@@ -182,7 +182,7 @@ def test_answers_cannot_pollute_prototypes(tab_of, pair):
     page.evaluate("models[0].held = true")
     seen.thumb(0, 2).click()
     page.evaluate(
-        """() => models[0].waiting.pop().give(
+        """() => models[0].asked("head").give(
             { arrays: [{ name: "__proto__", dtype: "float32", shape: [1], offset: 0 }] },
             [new DataView(new ArrayBuffer(8))],
         )"""

@@ -35,14 +35,15 @@ def waiting(seen) -> list[str]:
     )
 
 
-def answer(seen, name: str) -> None:
+def answer(seen, name: str, error: str = "") -> None:
     seen.page.evaluate(
-        """name => {
+        """([name, error]) => {
             const { waiting } = models[0];
-            const n = waiting.findIndex(w => `L${w.message.layer}·H${w.message.head}` === name);
-            waiting.splice(n, 1)[0].give();
+            const asks = ({ op, layer, head }) => op === "head" && `L${layer}·H${head}` === name;
+            const n = waiting.findIndex(({ message }) => asks(message));
+            waiting.splice(n, 1)[0].give(...(error ? [{ error }] : []));
         }""",
-        name,
+        [name, error],
     )
 
 
@@ -79,7 +80,7 @@ def test_newest_selection_wins_when_answers_come_in_reverse(held, pair):
 
 def test_reader_closes_an_error(held):
     held.thumb(0, 2).click()
-    held.page.evaluate("models[0].waiting.pop().give({ error: 'head 2 is on holiday' })")
+    answer(held, "L0·H2", "head 2 is on holiday")
     expect(held.root).to_have_attribute("data-state", "error")
     expect(held.root.get_by_role("alert")).to_have_text("head 2 is on holiday")
     held.part("problem").get_by_role("button", name="Close this message").click()

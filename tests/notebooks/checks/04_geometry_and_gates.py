@@ -49,7 +49,7 @@ for found, few, last in ((cones_short, False, 4), (cones_long, True, 3)):
 assert all((high(found.steps[:, :, 3]) < 0).all() for found in (steps_short, steps_long))
 
 # %% after softmax-which
-assert low(softmax.over) > high(softmax.over_long) and softmax.over_long.mean() < 1
+assert low(softmax.over) > 1 > softmax.over_long.mean()
 assert softmax.closed_over.mean() > 0.97
 kinds = softmax.kinds
 assert abs(np.mean(kinds["closed"]) - np.mean(kinds["directional"])) < 0.04

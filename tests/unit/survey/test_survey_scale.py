@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled(5, of="processes")]
 WORDS = tiny.WORDS[:9]
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+@contextmanager
+def cluster_of_two() -> Iterator[Any]:
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster_of_two() as client:
+        yield client
+
+
+@pytest.fixture
+def mortal() -> Iterator[Any]:
+    """Of a cluster of its own: a worker that is killed as it begins is not begun again by Dask."""
+    with cluster_of_two() as client:
         yield client
 
 
@@ -115,7 +129,7 @@ PLACES = ("first", "load", "pass", "inner", "batch", "idle", "last", "twice", "b
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("short_windows")
 @pytest.mark.parametrize("place", PLACES)
-def test_a_worker_is_killed(client: Any, tmp_path: Path, place: str) -> None:
+def test_a_worker_is_killed(mortal: Any, tmp_path: Path, place: str) -> None:
     """At ten places, without a word: what it had and what it was at is done again, and nobody waits for ever."""
     model = tiny.bert()
     lens, given = Lens(model, tiny.wordpiece()), texts(200)
@@ -125,7 +139,7 @@ def test_a_worker_is_killed(client: Any, tmp_path: Path, place: str) -> None:
     if place in calls:
         death = deaths.Death(str(tmp_path), calls[place], 2 if place in ("twice", "new") else 1)
         module.register_forward_pre_hook(death)
-    victims = list(client.run(os.getpid).values())[: 2 if place == "both" else 1]
+    victims = list(mortal.run(os.getpid).values())[: 2 if place == "both" else 1]
 
     def killing() -> Iterator[Any]:
         for number, text in enumerate(given):
@@ -137,12 +151,11 @@ def test_a_worker_is_killed(client: Any, tmp_path: Path, place: str) -> None:
             os.kill(victims[0], signal.SIGKILL)
 
     began = time.monotonic()
-    stats = head_stats(lens, killing(), batch_size=4, progress=False, client=client)
+    stats = head_stats(lens, killing(), batch_size=4, progress=False, client=mortal)
     print(f"{place}: {time.monotonic() - began:.0f} s")
     assert time.monotonic() - began < 300
     same(stats, alone)
     assert len([*tmp_path.iterdir()]) == (0 if place not in calls else 2 if place in ("twice", "new") else 1)
-    client.wait_for_workers(2, timeout=300)
 
 
 @pytest.mark.long
@@ -194,15 +207,14 @@ class Deadly:
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_work_that_kills_every_worker(client: Any) -> None:
+def test_work_that_kills_every_worker(mortal: Any) -> None:
     lens = Lens(tiny.bert(), tiny.wordpiece())
     lens.notes = (Deadly(),)  # type: ignore[assignment]
     with pytest.raises(
         ClusterError,
         match=r"the Dask cluster at \S+ has lost the same work 3 times \((KilledWorker|FutureCancelledError): ",
     ):
-        head_stats(lens, texts(20), progress=False, client=client)
-    client.wait_for_workers(2, timeout=300)
+        head_stats(lens, texts(20), progress=False, client=mortal)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from unit.tasks import classifier as classified
 
 SIZES = (2304, pytest.param(8192, marks=pytest.mark.long))
 MOST_BYTES = 500e6  # beside the trace
-GUARD = 60.0  # s
+GUARD = 60.0  # s of the processor: what else the machine does takes none of it
 HEADS = 3
 # What a page may send, for each argument that there is: a new one has to be named here.
 VALUES: dict[str, list[Any]] = {
@@ -129,13 +129,13 @@ def forget() -> int:
 
 def answered(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
     """What a page gets that asks until it is answered; and the longest turn (s)."""
-    longest, begun = 0.0, time.monotonic()
+    longest, begun = 0.0, time.process_time()
     while True:
         about = {"id": 1, "trace": view.overview["header"]["trace"], "map": "self"}
         asked = time.monotonic()
         sent = replies(view, about | message)
         longest = max(longest, time.monotonic() - asked)
-        assert time.monotonic() - begun < GUARD, f"no answer within {GUARD:.0f} s"
+        assert time.process_time() - begun < GUARD, f"no answer within {GUARD:.0f} s"
         fields, _ = sent[0]
         if not fields.get("again"):
             return fields, longest
