@@ -1055,6 +1055,20 @@ describe("the front", () => {
     await arrives(it, [], { subject: "t9", trace: "t9", answers: ANSWERS });
     expect([target.value, targetAt.value, it.text("answer").includes("dog 0.60")]).toEqual(["", -1, true]);
   });
+  it("asks about the mask that was pinned before the model was here, once it is", async () => {
+    const rows = [
+      [2, "dog", 0.6, 0.6],
+      [3, "milk", 0.7, 0.7],
+    ];
+    const it = await front([], { ...ANSWERS, rows, places: [2, 3] });
+    it.view.link.kernel.value = false;
+    it.view.synced.put({ query: 3 });
+    await it.wait(50);
+    expect(it.view.page.target.value).toBe("");
+    it.view.link.kernel.value = true;
+    await it.wait(50);
+    expect(it.view.page.target.value).toBe("milk");
+  });
   it("splits a vector into its words' shares, which add up with the template's tokens", async () => {
     const rows = [[-1, "cosine", 1, 1]];
     const it = await front([], { ...VECTOR, rows });
@@ -1127,5 +1141,21 @@ describe("the front", () => {
     element.querySelector("button")!.click();
     await vi.advanceTimersByTimeAsync(50);
     expect(track.getAttribute("aria-valuetext")).toBe("1.00: dog 0.60");
+  });
+  it("makes the exact run of what was let go before the model was here, once it is", async () => {
+    const it = await front();
+    await it.wait(200);
+    it.b.take("loudness").give(...ofLoudness());
+    await it.wait(50);
+    it.view.link.kernel.value = false;
+    await it.wait(50);
+    const track = it.part("loudness").querySelector<HTMLElement>("[role=slider]")!;
+    track.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+    await it.wait(600);
+    expect(ops(it)).not.toContain("change");
+    it.view.link.kernel.value = true;
+    await it.wait(50);
+    expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 0.9]]);
+    expect(ops(it)).not.toContain("change");
   });
 });

@@ -119,12 +119,13 @@ function useSlot(view: View, front: FrontAnswer | null): void {
   const name = useRef("");
   const { query, pinnedQuery } = focus;
   const pin = pinnedQuery && front?.answers.places.includes(query) ? query : null;
+  const isLive = link.kernel.value;
   useEffect(() => {
-    if (pin === null || !front || pin === front.lead.position || !link.kernel.peek()) return;
+    if (pin === null || !front || pin === front.lead.position || !isLive) return;
     const { rows, places, tags } = front.answers;
     name.current = tags?.[places.indexOf(pin)] ?? rows.find(({ position }) => position === pin)?.name ?? "";
     if (name.current) choose(view, name.current, pin);
-  }, [pin]);
+  }, [pin, isLive]);
   const forget = () => {
     if (name.current && page.target.peek() === name.current) choose(view, "");
     name.current = "";

@@ -143,15 +143,6 @@ function Slider() {
     isHeld.current = false;
     dragged.value = null;
   };
-  const names = headsInHand(view).map(([l, h]) => headLabel(l, h));
-  const headCount = names.length;
-  useEffect(() => letGo, [overview.subject, names.join(), isOnScreen]);
-  if (!front && isPlain(view)) return isBrief(view) ? null : <ClozeClaim />;
-  if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
-  if (front?.ask) return <OnRequest ask={front.ask} />;
-  if (!front || (!front.curve && !front.waits)) return null;
-  const { curve, loudness, factor, runFactor } = front;
-  if (isFlat(front)) return <Flat front={front} />;
   const isLive = link.kernel.value && !overview.offers.whatif;
   const release = async () => {
     timer.current = undefined;
@@ -165,6 +156,18 @@ function Slider() {
     await setLoudness(view, to);
     pending.current--;
   };
+  const names = headsInHand(view).map(([l, h]) => headLabel(l, h));
+  const headCount = names.length;
+  useEffect(() => letGo, [overview.subject, names.join(), isOnScreen]);
+  useEffect(() => {
+    if (isLive && !isHeld.current && !timer.current && pending.current === 0) release(); // let go before the model was here
+  }, [isLive]);
+  if (!front && isPlain(view)) return isBrief(view) ? null : <ClozeClaim />;
+  if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
+  if (front?.ask) return <OnRequest ask={front.ask} />;
+  if (!front || (!front.curve && !front.waits)) return null;
+  const { curve, loudness, factor, runFactor } = front;
+  if (isFlat(front)) return <Flat front={front} />;
   const at = ({ clientX }: PointerEvent) => {
     const { left, width } = track.current!.getBoundingClientRect();
     dragged.value = pointed(clientX - left, width);
