@@ -79,6 +79,9 @@ def test_statistics_are_of_the_measure_shown(show, pair):
 
 def test_heads_below_a_value_keep_their_place(show, pair):
     seen = show(pair.explore(settings={"atlas_stat": "previous", "atlas_minimum": 0.5}), width=1400)
+    seen.part("strip").locator("h3").evaluate(
+        "it => { window.heights = new Set(); new ResizeObserver(() => heights.add(it.offsetHeight)).observe(it); }"
+    )
     seen.settled()
     expect(seen.part("answer")).to_be_visible()  # above the atlas
     seen.settled()
@@ -93,6 +96,9 @@ def test_heads_below_a_value_keep_their_place(show, pair):
     seen.finder()
     seen.slide("at least", 0)
     assert seen.thumb(0, 5).bounding_box() == before
+    expect(seen.part("strip")).to_contain_text("how the similarity moves", timeout=60_000)
+    expect(seen.part("heads-to-come")).to_have_count(0, timeout=60_000)
+    assert seen.page.evaluate("heights.size") == 1  # nor do they move while heads are run
 
 
 def test_token_250_of_400(show, embedded_lens):
