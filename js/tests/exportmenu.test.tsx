@@ -5,13 +5,12 @@ import { render } from "preact";
 import { afterEach, describe, expect, it } from "vitest";
 import { ExportMenu } from "../src/frame/exportmenu";
 import { createView, ViewContext } from "../src/state/view";
-import { bench, hello, overviewOf, TOKENS } from "./fake";
+import { bench, hello, overviewOf, quiet, TOKENS } from "./fake";
 
 const host = document.createElement("div");
 document.body.append(host);
 afterEach(() => render(null, host));
 
-const quiet = () => new Promise((done) => setTimeout(done, 120));
 const button = (name: string) =>
   [...host.querySelectorAll("button")].find(({ textContent }) => textContent?.startsWith(name));
 

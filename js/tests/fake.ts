@@ -298,3 +298,9 @@ export async function hello({ take }: Bench, kernel = true, page = false): Promi
 export async function settled(): Promise<void> {
   for (let n = 0; n < 20; n++) await Promise.resolve();
 }
+
+/** Until all is drawn again and effects have run, which come after a frame: each step begins after what the one before let
+ * happen, on a busy machine too. */
+export async function quiet(): Promise<void> {
+  for (let n = 0; n < 4; n++) await new Promise((done) => setTimeout(done, 30));
+}

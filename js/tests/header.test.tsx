@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { Sentence } from "../src/front/sentence/sentence";
 import { Matrix } from "../src/head/matrix";
 import { createView, type View, ViewContext } from "../src/state/view";
-import { type Bench, bench, hello, overviewOf, TOKENS } from "./fake";
+import { type Bench, bench, hello, overviewOf, quiet, TOKENS } from "./fake";
 
 const host = document.createElement("div");
 document.body.append(host);
@@ -19,9 +19,6 @@ function drawn(part: ComponentChild, b: Bench): View {
   render(<ViewContext.Provider value={view}>{part}</ViewContext.Provider>, host);
   return view;
 }
-
-/** All is drawn again, and effects have run: these come after a frame. */
-const quiet = () => new Promise((done) => setTimeout(done, 120));
 
 describe("what is typed", () => {
   const field = (n: number) => host.querySelectorAll("textarea")[n]!;

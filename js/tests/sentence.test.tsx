@@ -5,7 +5,7 @@ import { render } from "preact";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Sentence } from "../src/front/sentence/sentence";
 import { createView, ViewContext } from "../src/state/view";
-import { bench, hello, overviewOf, TOKENS } from "./fake";
+import { bench, hello, overviewOf, quiet, TOKENS } from "./fake";
 
 const hosts = [0, 1].map(() => document.createElement("div"));
 document.body.append(...hosts);
@@ -19,9 +19,6 @@ afterEach(() => {
   for (const host of hosts) render(null, host);
   vi.restoreAllMocks();
 });
-
-/** All is drawn again, and effects have run: these come after a frame. */
-const quiet = () => new Promise((done) => setTimeout(done, 60));
 
 let kernel: ReturnType<typeof bench>;
 

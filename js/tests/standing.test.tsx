@@ -7,7 +7,7 @@ import { Explorer } from "../src/frame/explorer";
 import { type Box, besides, standing } from "../src/paint/standing";
 import { hideTip, showTip, Tooltip } from "../src/parts/tooltip";
 import { createView, type View, ViewContext } from "../src/state/view";
-import { bench, hello, overviewOf, settled, TOKENS } from "./fake";
+import { bench, hello, overviewOf, quiet, settled, TOKENS } from "./fake";
 
 const box = (left: number, top: number, width: number, height: number): Box => ({
   ...{ left, top },
@@ -72,7 +72,7 @@ describe("a tooltip", () => {
       </ViewContext.Provider>,
       host,
     );
-    await new Promise((done) => setTimeout(done, 60)); // effects come after a frame
+    await quiet();
     const button = host.querySelector("button")!;
     showTip(view, button, "a head");
     await settled();
